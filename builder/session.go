@@ -40,11 +40,11 @@ type Plan struct {
 	// Prompt writes the system prompt. It gets the fields OS, Date, Shell, Tools and Sections, and
 	// sets the others. It is called again at each compaction.
 	Prompt func(prompt.Config) string
-	// Small reports whether the session has the profile for small context windows. It is called after
-	// Tools. Nil: it has not.
+	// Small reports whether the session uses the profile for small context windows. It is called
+	// after Tools. Nil: it does not.
 	Small func() bool
 	// Lifetime ends with the session. It is passed to extensions for notices.
-	Lifetime context.Context // notices are asked for in many turns
+	Lifetime context.Context // notices are requested in many turns
 }
 
 // Open opens the session of a plan.
@@ -89,7 +89,7 @@ func Open(ctx context.Context, p Plan) (*agent.Session, error) {
 
 func (p Plan) small() bool { return p.Small != nil && p.Small() }
 
-// addEvents connects the events of turns and compactions. Subagents do not have them.
+// addEvents connects the events of turns and compactions. Subagents get none.
 func (p Plan) addEvents(c *agent.Config) {
 	id, events := c.Head.ID, p.Extensions.Events()
 	c.Changed = changedFiles(p.Extensions)

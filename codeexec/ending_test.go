@@ -86,7 +86,7 @@ func TestTimeout(t *testing.T) {
 		for _, persist := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/%v", name, persist), func(t *testing.T) {
 				t.Parallel()
-				mark := t.TempDir() // which the same test in another stage does not have
+				mark := t.TempDir() // unique, also among other stages of this test
 				b := newBed(t, Config{Persist: persist}, nil)
 				b.runner.grace = 300 * time.Millisecond
 				b.timeIsUpAt("ready")
@@ -185,7 +185,7 @@ func TestCancel(t *testing.T) {
 				if strings.HasPrefix(name, "a thread") && persist {
 					return // a kernel's script ends where its code ends
 				}
-				mark := t.TempDir() // which the same test in another stage does not have
+				mark := t.TempDir() // unique, also among other stages of this test
 				b := newBed(t, Config{Persist: persist}, nil)
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
@@ -308,7 +308,7 @@ func TestServerDeath(t *testing.T) {
 		for _, boxed := range []string{"", "1"} {
 			t.Run(name+boxed, func(t *testing.T) {
 				t.Parallel()
-				mark := t.TempDir() // which the same test in another stage does not have
+				mark := t.TempDir() // unique, also among other stages of this test
 				code := "import os\nprint(os.environ['HERMES_RPC_SOCKET'])\n" + strings.ReplaceAll(code, "MARK", mark)
 				server, out := startStandIn(t, 0, code, sandboxWord+"="+boxed)
 				socket := out.wait(t, "/s\n")

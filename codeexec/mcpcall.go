@@ -26,7 +26,7 @@ func mcpFunction() tools.Tool {
 	}
 }
 
-// callsMCP reports whether scripts have the function.
+// callsMCP reports whether scripts can call the function.
 func (r *Runner) callsMCP() bool {
 	return r.cfg.MCPTool != nil && (r.cfg.MCPTools == mcpAll || r.cfg.MCPTools == mcpReadOnly)
 }

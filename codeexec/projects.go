@@ -57,7 +57,7 @@ func (p project) file(name string) string {
 	return string(data)
 }
 
-// directory returns the first of these variables with an absolute path. If none has it, directory
+// directory returns the first of these variables with an absolute path. If there is none, it
 // returns the path in the home directory.
 func (p project) directory(inHome string, names ...string) string {
 	for _, name := range names {
@@ -223,7 +223,8 @@ func (p project) named() (list []candidate) {
 
 var interpreterPath = lazyregexp.New(`"python\.(?:defaultInterpreterPath|pythonPath)"\s*:\s*("(?:[^"\\]|\\.)*")`)
 
-// conda returns the interpreter of a named environment. If there is none, the candidate says so.
+// conda returns the interpreter of a named environment. If there is none, the candidate reports
+// this.
 func (p project) conda(name, file string) candidate {
 	var dirs []string
 	for _, variable := range []string{"CONDA_ENVS_PATH", "CONDA_ENVS_DIRS"} {

@@ -25,7 +25,7 @@ type Python struct {
 	Passed  []string // earlier candidates and why they do not work
 }
 
-// Search says where Find looks for an interpreter.
+// Search configures where Find looks for an interpreter.
 type Search struct {
 	Configured string   // code_execution.python, or the selection in the editor
 	Folders    []string // workspace folders, absolute; the main folder is first
@@ -106,7 +106,7 @@ func (p *Pythons) Find(ctx context.Context, s Search) (Python, error) {
 	return Python{}, fmt.Errorf("%s: install one, or name one in code_execution.python", text)
 }
 
-// Likely reports whether Find has a candidate. It starts no process.
+// Likely reports whether Find finds a candidate. It starts no process.
 func (s Search) Likely() bool {
 	list, _ := s.candidates()
 	return slices.ContainsFunc(list, func(c candidate) bool { return isFile(c.path) })

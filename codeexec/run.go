@@ -24,7 +24,7 @@ const (
 	cancelGrace  = 200 * time.Millisecond
 )
 
-// openFiles is how many file descriptors a script may have.
+// openFiles limits the file descriptors of a script.
 const openFiles = 1024
 
 // Texts for interrupted, canceled and timed-out scripts.

@@ -39,8 +39,8 @@ type Config struct {
 	Environ     []string        // the server's environment; nil: the process's
 	Path        userpath.Finder // the PATH of scripts; nil: Environ's PATH
 	Pythons     *Pythons        // may be shared by sessions; nil: new
-	// MCPTools says which tools of MCP servers scripts may call: all, read_only; else none.
-	// MCPTool returns the name of such a tool. Nil: there are none.
+	// MCPTools selects the tools of MCP servers for scripts: all, read_only; else none. MCPTool
+	// returns the name of such a tool. Nil: there are none.
 	MCPTools string
 	MCPTool  func(server, tool string) string
 	GOOS     string // for tests; empty: runtime.GOOS

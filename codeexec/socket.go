@@ -22,7 +22,7 @@ import (
 
 // The wire. Both sides send frames: a length (uint32, big-endian) and so many bytes. The first
 // frame of a connection is the token of the run. Each further frame is a request, {"tool": NAME,
-// "args": {…}}, and the server responds with one frame, the tool result. A connection has one call
+// "args": {…}}, and the server responds with one frame, the tool result. A connection runs one call
 // at a time. For concurrent calls, a script opens more connections.
 const (
 	tokenTimeout = 30 * time.Second // for the first frame
@@ -42,8 +42,8 @@ type socket struct {
 	ctx         context.Context // ends with close
 	cancel      context.CancelFunc
 	serving     sync.WaitGroup
-	conns       chan struct{}             // has an element for each connection
-	running     chan struct{}             // has an element for each running call
+	conns       chan struct{}             // holds an element for each connection
+	running     chan struct{}             // holds an element for each running call
 	pending     atomic.Int64              // bytes of requests
 	queue       atomic.Pointer[callQueue] // of the running script; nil: no script runs
 }

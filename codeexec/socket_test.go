@@ -130,8 +130,8 @@ func TestFramesInPieces(t *testing.T) {
 	eventually(t, "no request is pending", func() bool { return s.pending.Load() == 0 })
 }
 
-// A connection on which a script sends and does not read delays no other connection, and
-// not the end of the script.
+// If a script sends on a connection without reading, this delays neither other connections nor the
+// script's end.
 func TestUnreadResponses(t *testing.T) {
 	t.Parallel()
 	s := testSocket(t)

@@ -94,8 +94,8 @@ func (s *staging) write(name, text string) error {
 	return nil
 }
 
-// fill writes the Python files of ours. Only hermes_tools is where imports look, because a
-// workspace may have modules called start and kernel.
+// fill writes our Python files. Only hermes_tools is on the import path, because a workspace may
+// contain modules called start and kernel.
 func (s *staging) fill(functions []tools.Tool) error {
 	module, err := module(functions)
 	if err != nil {

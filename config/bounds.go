@@ -16,7 +16,7 @@ const (
 	mostValues = 10_000 // an alias counts as its value
 )
 
-// complexError says which limit a text exceeds.
+// complexError names the limit exceeded by a text.
 type complexError struct{ text string }
 
 func (e *complexError) Error() string { return e.text }

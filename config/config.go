@@ -58,7 +58,7 @@ type Model struct {
 	TextCalls      string `json:"text_calls" enum:"auto,never,always" guard:"text is never a call" safe:"never" doc:"Whether tool calls that a model writes as text run. auto: until the model has made a native call."`
 }
 
-// Cache says how the provider's prompt cache is used.
+// Cache configures the provider's prompt cache.
 type Cache struct {
 	Mode string `json:"mode" enum:"auto,off" doc:"auto: requests mark what the provider caches, where it needs marks."`
 	TTL  string `json:"ttl" enum:"short,long" doc:"How long the provider keeps a prefix. short: 5 to 30 minutes. long: 1 to 12 hours, at a higher price."`
@@ -94,7 +94,7 @@ type Provider struct {
 	Models        map[string]ModelFacts `json:"models" doc:"Facts about models, by id."`
 }
 
-// ModelFacts are facts about a model of a provider. An empty field is as the tables say.
+// ModelFacts are facts about a model of a provider. Empty fields come from the tables.
 type ModelFacts struct {
 	ContextWindow int      `json:"context_window" doc:"Context window in tokens."`
 	MaxOutput     int      `json:"max_output" doc:"Most tokens of one response."`
@@ -118,7 +118,7 @@ type Images struct {
 	MaxPixels int `json:"max_pixels" doc:"Most pixels of a picture before it is scaled down. A larger one is rejected."`
 }
 
-// Agent says how turns run.
+// Agent configures turns.
 type Agent struct {
 	MaxIterations  int               `json:"max_iterations" repo:"yes" doc:"Most model requests in one turn."`
 	OnNewPrompt    string            `json:"on_new_prompt" enum:"interrupt,queue" repo:"yes" doc:"What a new prompt does to the running turn of its session."`
@@ -135,7 +135,7 @@ type Tools struct {
 	Deferred []string `json:"deferred" doc:"Built-in tools that requests leave out. The model finds them with tool_search."`
 }
 
-// Terminal says where and for how long commands run.
+// Terminal configures where and for how long commands run.
 type Terminal struct {
 	Backend          string   `json:"backend" enum:"local,ssh,docker,singularity" guard:"commands are rejected" doc:"Where commands run."`
 	Cwd              string   `json:"cwd" doc:"First directory on a backend. Empty: the home directory over ssh, else the workspace folder."`
@@ -153,19 +153,19 @@ type Terminal struct {
 	EnvPassthrough   []string `json:"env_passthrough" doc:"Environment variables that scripts and commands can see although their names look secret."`
 }
 
-// Approvals says which actions require approval, and for how long a request waits.
+// Approvals configures which actions require approval, and the timeout of requests.
 type Approvals struct {
 	Mode    string   `json:"mode" enum:"ask,manual,careful,smart,off" guard:"actions require approval as in mode ask" safe:"ask" doc:"Which actions require approval. manual is an alias of ask. careful: also each edit of a file."`
 	Timeout int      `json:"timeout" doc:"Seconds after which an approval request without an answer is denied."`
 	Deny    []string `json:"deny" guard:"its texts apply, and for a value that is no text, every command is rejected" safe:"*" doc:"Globs of actions that are always denied. “write GLOB” matches absolute paths."`
 }
 
-// Compaction says when older messages are replaced by a summary.
+// Compaction configures when a summary replaces older messages.
 type Compaction struct {
 	At float64 `json:"at" repo:"yes" doc:"Share of the context window at which the session is compacted. 0: only on request, or if a request was too long."`
 }
 
-// Store says how durable a write is.
+// Store configures the durability of writes.
 type Store struct {
 	Synchronous string `json:"synchronous" enum:"normal,full" doc:"normal survives kill -9, full also survives power loss."`
 }
@@ -178,13 +178,13 @@ type Sandbox struct {
 	Read    []string `json:"read" doc:"Paths below your home directory that commands can read besides tools, caches and settings. A path can start with ~."`
 }
 
-// Files says how edits of open documents reach the disk.
+// Files configures how edits of open documents reach the disk.
 type Files struct {
 	Open string `json:"open" enum:"buffer,disk" doc:"Where documents without unsaved changes are edited by an editor that has no plugin of ours. buffer: in the editor, and you save them. disk: on disk, and the editor reloads them."`
 	Save bool   `json:"save" doc:"Save a document after an edit, if it had no unsaved changes. Only our plugins can; hermes.saveEdits (VS Code) and save_edits (Neovim) turn it off, too."`
 }
 
-// Default returns the settings of a user who has set nothing.
+// Default returns the default settings.
 func Default() *Config {
 	return &Config{
 		Model: Model{

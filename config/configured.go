@@ -30,8 +30,8 @@ func (l *Loaded) Configured() []string {
 	return unique(names)
 }
 
-// ProviderEndpoint returns the endpoint of a provider with a model. If id is empty, the model is any. If the provider
-// cannot be used, the error says why.
+// ProviderEndpoint returns the endpoint of a provider with a model. An empty id means any model. If
+// the provider is unusable, the error contains the reason.
 func (l *Loaded) ProviderEndpoint(provider, id string) (Endpoint, error) {
 	m := l.Model
 	if first, err := l.endpoint(); err == nil && first.Provider == provider {

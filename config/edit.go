@@ -18,7 +18,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/textfile"
 )
 
-// Get returns the value of a dotted key as it applies now: a text as it is, any other value as JSON.
+// Get returns the current value of a dotted key: a text unchanged, any other value as JSON.
 func (l *Loaded) Get(key string) (string, error) {
 	if _, ok := l.schema.root.find(key); !ok {
 		return "", l.schema.unknownKey(key)
@@ -53,7 +53,7 @@ func (s *Schema) Set(home, key, text string) error {
 	})
 }
 
-// AppendAllowlist adds an entry to command_allowlist. If the list has it, nothing changes.
+// AppendAllowlist adds an entry to command_allowlist. If the list contains it, nothing changes.
 func AppendAllowlist(home, entry string) error {
 	return editFile(home, func(d *document) error {
 		return d.appendItem("command_allowlist", entry)
@@ -216,7 +216,8 @@ func find(node ast.Node, name string) *ast.MappingValueNode {
 	return nil
 }
 
-// insert adds path below parent, which does not have it. If parent is nil, it adds it at the top.
+// insert adds path below parent, which must not contain it. If parent is nil, path is added at the
+// top.
 func (d *document) insert(parent *ast.MappingValueNode, path []string, value string) error {
 	indent, at := 0, len(d.lines)
 	if parent != nil {

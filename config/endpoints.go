@@ -140,7 +140,7 @@ func (l *Loaded) Small(task string) (e Endpoint, ok bool, err error) {
 		e, err = l.fallback(first, name)
 	}
 	if e.Images = l.Providers[e.Provider].Models[e.Model].Images; e.Images == nil && task == "vision" && name.ID == l.Auxiliary[task].Model {
-		seeing := true // the user says so; agent.image_input_mode is about the session's model
+		seeing := true // set by the user; agent.image_input_mode is about the session's model
 		e.Images = &seeing
 	}
 	return e, err == nil, err
@@ -223,7 +223,8 @@ func unique(names []string) (out []string) {
 	return out
 }
 
-// fallback returns the endpoint of a fallback. Without a provider, it has the endpoint of the first model.
+// fallback returns the endpoint of a fallback. Without a provider, it uses the endpoint of the
+// first model.
 func (l *Loaded) fallback(first Endpoint, name ModelName) (Endpoint, error) {
 	provider, id := name.Provider, name.ID
 	if provider == "" || provider == "auto" {
@@ -469,7 +470,7 @@ func keyPlace(l *Loaded, from string) string {
 	return from
 }
 
-// SetupError says which part of a model's endpoint is not configured, and the next step in a shell.
+// SetupError names the missing part of a model's endpoint, and the next step in a shell.
 type SetupError struct {
 	Provider      string
 	Key           bool // the key is missing
@@ -497,12 +498,12 @@ func local(u *url.URL) bool {
 // maxOutput limits the tokens of a response if the user has not set a limit.
 const maxOutput = 32000
 
-// addFacts sets the facts about the model of an endpoint. m has the limits of the section.
+// addFacts sets the facts about the model of an endpoint. m holds the limits of the section.
 func (l *Loaded) addFacts(out *Endpoint, m Model) {
 	set := l.Providers[out.Provider].Models[out.Model]
 	out.Table = catalog.About(out.Provider, out.Model)
 	if out.Provider == "openrouter" {
-		out.Table.Price = nil // its responses have the cost
+		out.Table.Price = nil // its responses contain the cost
 	}
 	out.Window, out.MaxTokens = cmp.Or(m.ContextWindow, set.ContextWindow), m.MaxTokens
 	switch {
@@ -539,7 +540,7 @@ func (l *Loaded) firstWithKey(m Model) string {
 		if len(own.APIKey) > 0 || own.KeyCommand != "" || own.KeyEnv != "" && l.environ[own.KeyEnv] != "" {
 			return p.Name
 		}
-		if p.BaseURL == "" && own.BaseURL == "" { // its key does not say where
+		if p.BaseURL == "" && own.BaseURL == "" { // its key does not identify the address
 			continue
 		}
 		if slices.ContainsFunc(p.Keys, func(name string) bool { return l.environ[name] != "" }) {

@@ -10,8 +10,7 @@ import (
 )
 
 // AddEntry adds a named entry to a section of config.yaml, such as a server to mcp_servers. All
-// other bytes of the file stay. If the section has the name, AddEntry returns false and changes
-// nothing.
+// other bytes of the file stay. If the name exists, AddEntry returns false and changes nothing.
 func AddEntry(home, section, name string, entry any) (added bool, err error) {
 	text, err := yaml.MarshalWithOptions(entry, yaml.Flow(true), yaml.JSON())
 	if err != nil {

@@ -186,7 +186,8 @@ func firstRune(text string) (first rune, rest string) {
 	return first, ""
 }
 
-// invisible reports whether a character shows nothing. Web pages and chats have such characters between others.
+// invisible reports whether a character is invisible. Text from web pages and chats contains such
+// characters.
 func invisible(r rune) bool {
 	return unicode.Is(unicode.Cf, r)
 }

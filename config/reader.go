@@ -17,7 +17,7 @@ type reader struct {
 	env      map[string]string // of the process, for references in .env
 	problems []Problem
 	broken   bool // see Loaded.Broken
-	lost     bool // the user's file has a mistake, so its settings are not known
+	lost     bool // the user's file is broken, so its settings are unknown
 }
 
 func (r *reader) problem(source string, line int, text string) {

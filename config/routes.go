@@ -26,7 +26,7 @@ type Route struct {
 	APIKey   Keys   `json:"api_key" doc:"A key or a list of keys. It is sent only to this endpoint."`
 }
 
-// routesOf returns the routes of a section. If it has none, it returns the zero value.
+// routesOf returns the routes of a section. If there are none, it returns the zero value.
 func (l *Loaded) routesOf(section string) Routes {
 	routes := l.schema.routes[section]
 	if routes == nil {

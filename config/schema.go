@@ -27,8 +27,8 @@ type Schema struct {
 	routes   map[string]func(settings any) Routes
 }
 
-// NewSchema returns the schema with the keys of [Config] and the given sections. It panics if two
-// of them have the same name, since the program lists them.
+// NewSchema returns the schema with the keys of [Config] and the given sections. It panics on
+// duplicate names, because the list is part of the program.
 func NewSchema(sections ...Section) *Schema {
 	s := &Schema{root: field{keys: fieldsOf(reflect.TypeFor[Config]())}, defaults: map[string]any{}, routes: map[string]func(any) Routes{}}
 	for _, section := range sections {
@@ -44,7 +44,7 @@ func NewSchema(sections ...Section) *Schema {
 	return s
 }
 
-// Defaults returns the value of each key of a user who has set nothing, as JSON values.
+// Defaults returns the default of each key, as JSON values.
 func (s *Schema) Defaults() map[string]any {
 	tree := treeOf(Default())
 	for name, value := range treeOf(s.defaults) {

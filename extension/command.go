@@ -48,6 +48,6 @@ type Sent struct {
 	// Own is the part of Text written by the user. References in the rest are not expanded. Empty:
 	// all of it.
 	Own   string
-	Calls []tools.Call // are made with the prompt, before the model is asked
+	Calls []tools.Call // run with the prompt, before the model request
 	Route string       // named model for this turn, see delegation.routes; empty: the session's
 }

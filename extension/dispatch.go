@@ -13,8 +13,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// Dispatcher calls the functions of a [Set] at events. If no function is called at an
-// event, it costs nothing. The zero value has no functions.
+// Dispatcher calls the functions of a [Set] at events. If no function is called at an event, it
+// costs nothing. The zero value calls none.
 type Dispatcher struct {
 	// Failed is called for each failed function; nil: failures are ignored.
 	Failed func(event, name string, err error)
@@ -90,7 +90,7 @@ func (d *Dispatcher) BeforeCall(ctx context.Context, env *tools.Env, t tools.Too
 	}
 	args, err := tools.RepairArgs(string(c.Args))
 	if err != nil {
-		return b // the argument check says so
+		return b // the argument check reports it
 	}
 	b.Call.Args = args
 	call := d.callOf(env, t, b.Call)
@@ -299,8 +299,8 @@ func texts(answers []answer[string]) []string {
 	return all
 }
 
-// ask calls f for each of the handlers side by side and returns their answers in order.
-// It returns when each has answered, has reached its limit, or ctx has ended.
+// ask calls f for each of the handlers side by side and returns their answers in order. It returns
+// when each has answered or reached its limit, or ctx is done.
 func ask[T any](ctx context.Context, d *Dispatcher, event string, handlers []Handlers, f func(context.Context, Handlers) (T, error)) []answer[T] {
 	if len(handlers) == 0 {
 		return nil

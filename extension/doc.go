@@ -16,7 +16,7 @@
 //	Cancels   cancelable work in the background
 //	Environment  text about editor and workspace, with each prompt
 //	Attach    a host has opened the session and may pass values
-//	Forget    the model no longer has the text of earlier results
+//	Forget    earlier results were removed from the model's context
 //	Secrets   texts to redact in all output
 //	Derive    the instance for a subagent, a script or a replay
 //

@@ -46,8 +46,8 @@ type Problem struct {
 }
 
 // ServerQuery sends a request of the Language Server Protocol to the editor, whose language servers
-// answer it. If path is not empty, the request is about the file there, and its parameters get
-// the document.
+// answer it. If path is not empty, the request is about this file, and its parameters get the
+// document.
 type ServerQuery func(ctx context.Context, method, path string, params map[string]any) ([]ServerAnswer, error)
 
 // RejectedRequest is the error of a [ServerQuery] rejected by a language server of the editor.
@@ -61,14 +61,14 @@ type ServerAnswer struct {
 	Result json.RawMessage `json:"result"`
 }
 
-// Situation has model, mode and limits of a session, for the model.
+// Situation describes model, mode and limits of a session, for the model.
 type Situation struct {
 	Mode    string // of approvals
 	Sandbox string // the configured mode
 	Network bool   // commands reach the network
 	Model   string
-	Window  int    // the model's context window in tokens; 0: not known
-	Small   bool   // the session has the profile for small context windows: texts for the model must be short
+	Window  int    // the model's context window in tokens; 0: unknown
+	Small   bool   // the session uses the profile for small context windows: texts for the model must be short
 	Remote  string // the machine and directory of commands and files; empty: this machine
 }
 
@@ -87,7 +87,7 @@ type Warm interface {
 
 // Rewritten is an instance that remembers its texts for the model.
 type Rewritten interface {
-	// Rewritten is called when the model may no longer have earlier messages: the history
-	// was compacted or rewound.
+	// Rewritten is called when the model may have lost earlier messages: the history was compacted
+	// or rewound.
 	Rewritten()
 }

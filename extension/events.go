@@ -89,8 +89,8 @@ type Decision struct {
 	Args  json.RawMessage            // replaces the arguments; nil: they stay
 	Merge map[string]json.RawMessage // replaces single arguments, after Args
 	Ended func()                     // is called when the call has ended, also if it did not run
-	// Running is called when a process of the call starts, which can be after an approval, and
-	// ended when it has ended or the call waits for the user. See [tools.Env.Running].
+	// Running is called when a process of the call starts, perhaps after an approval. ended is
+	// called when the process has ended or the call waits for the user. See [tools.Env.Running].
 	Running func(ctx context.Context) (ended func())
 }
 
@@ -116,7 +116,7 @@ type TurnEnd struct {
 	Waiting   bool   // a prompt of the user waits, so the turn is not continued
 }
 
-// TurnDecision says how a turn goes on. The zero value is no opinion. If there are several,
+// TurnDecision decides how a turn continues. The zero value is no opinion. If there are several,
 // the first Continue applies.
 type TurnDecision struct {
 	Continue string        // text for the model: the turn continues; empty: it ends
@@ -127,7 +127,7 @@ type TurnDecision struct {
 	Brief, Summary string
 }
 
-// PromptDecision says whether a prompt is sent, and with which text.
+// PromptDecision decides whether a prompt is sent, and with which text.
 type PromptDecision struct {
 	Block   string // text for the user: the prompt is not sent; empty: it is
 	Context string // text for the model, sent with the prompt

@@ -24,8 +24,8 @@ type Instance interface {
 	Close(ctx context.Context) error
 }
 
-// Tools is an instance with tools. It is asked when a session begins, at each
-// compaction, and when a stored session is opened.
+// Tools is an instance with tools. They are listed when a session begins, at each compaction, and
+// when a stored session is opened.
 type Tools interface {
 	// Tools returns the tools of the session. stored are the tools of a stored session;
 	// they do not change before the next compaction. If stored is nil, the session is new.
@@ -41,7 +41,8 @@ type Arranger interface {
 
 // Late is an instance whose tools can change after they were listed.
 type Late interface {
-	// LateTools returns the version of the current tools, and the tools if it is not known.
+	// LateTools returns the version of the current tools. If known is another version, it also
+	// returns the tools.
 	LateTools(known int) (version int, now []tools.Tool)
 	// Expects reports whether tools may come later.
 	Expects() bool
@@ -53,8 +54,8 @@ type StandsIn interface {
 	StandIn(name string) (tools.Tool, bool)
 }
 
-// Sections is an instance with texts of the system prompt. It is asked when a session
-// begins and at each compaction. Between these, the system prompt does not change.
+// Sections is an instance with texts of the system prompt. They are requested when a session begins
+// and at each compaction. Between these, the system prompt does not change.
 type Sections interface {
 	Sections(ctx context.Context) []prompt.Section
 }
@@ -72,7 +73,7 @@ type Notices interface {
 	Notices(ctx context.Context, when When) []string
 }
 
-// When says where a notice will stand.
+// When is the position of a notice.
 type When int
 
 const (
@@ -115,8 +116,7 @@ type Folders interface {
 
 // Begun is an instance that calls tools without the model.
 type Begun interface {
-	// Begun gets the Env of calls of the session's tools, each time when the session's
-	// tools are listed.
+	// Begun gets the Env of calls of the session's tools, each time the session's tools are listed.
 	Begun(env *tools.Env)
 }
 
@@ -128,19 +128,19 @@ type Status interface {
 
 // Forget is an instance that remembers the texts in the model's context.
 type Forget interface {
-	// Forget is called when the model may no longer have the text of earlier results: the
-	// history was compacted or rewound, or a result was cut.
+	// Forget is called when the model may have lost the text of earlier results: the history was
+	// compacted or rewound, or a result was cut.
 	Forget()
 }
 
 // Secrets is an instance with texts to redact in all output.
 type Secrets interface {
-	// Secrets returns them by name. It is asked when a session is opened, when a host
-	// attaches, and when the configuration changes.
+	// Secrets returns them by name. It is called when a session is opened, when a host attaches,
+	// and when the configuration changes.
 	Secrets() map[string]string
 }
 
-// Derive is an instance of which subagents, scripts or replays get something.
+// Derive is an instance that provides something to subagents, scripts or replays.
 type Derive interface {
 	// Derive returns the instance for a session of this kind, with at most the rights of s. If it
 	// returns nil, the session gets nothing.

@@ -26,8 +26,8 @@ func WithNote(r tools.Result, text string) tools.Result {
 	return r
 }
 
-// valueOf returns the position of a field's value in a JSON object. If the object has no such
-// field, it returns false.
+// valueOf returns the position of a field's value in a JSON object. If the field is missing, it
+// returns false.
 func valueOf(object json.RawMessage, name string) (start, end int, ok bool) {
 	d := json.NewDecoder(bytes.NewReader(object))
 	if open, err := d.Token(); err != nil || open != json.Delim('{') {

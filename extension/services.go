@@ -69,7 +69,7 @@ type Spawner interface {
 // Spawner returns the service of the session. If there is none, it returns false.
 func (s *Set) Spawner() (Spawner, bool) { return find[Spawner](s) }
 
-// TakesEnv starts programs of the model, which can get variables.
+// TakesEnv starts programs for the model and can pass variables to them.
 type TakesEnv interface {
 	// PassEnv passes variables, such as "NAME=value", to programs started from now on.
 	PassEnv(vars []string)

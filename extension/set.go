@@ -185,7 +185,7 @@ func (s *Set) LateTools(known map[string]int) (all []tools.Tool) {
 	return all
 }
 
-// Expects reports whether an instance may have further tools later.
+// Expects reports whether an instance may add tools later.
 func (s *Set) Expects() bool {
 	return slices.ContainsFunc(s.opened, func(o opened) bool { return o.late != nil && o.late.Expects() })
 }
@@ -266,7 +266,7 @@ func (s *Set) Attach(given []any) (start func()) {
 	}
 }
 
-// Forget notifies all instances that the model may no longer have the text of earlier results.
+// Forget notifies all instances that the model may have lost the text of earlier results.
 func (s *Set) Forget() {
 	for _, o := range s.opened {
 		if o.forget != nil {
@@ -298,7 +298,7 @@ func (s *Set) Warm() {
 	}
 }
 
-// Rewritten notifies all instances that the model may no longer have earlier messages.
+// Rewritten notifies all instances that the model may have lost earlier messages.
 func (s *Set) Rewritten() {
 	for _, o := range s.opened {
 		if o.rewritten != nil {

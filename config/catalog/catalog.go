@@ -20,7 +20,7 @@ type Provider struct {
 	Keys    []string // environment variables with its key; the first nonempty variable is used
 	NoKey   bool     // it needs no key
 	Slashes bool     // ids of its models have slashes
-	Model   string   // a model for a user who has chosen none
+	Model   string   // the default model
 	host    string   // end of the host of a user's address at the service
 }
 
@@ -68,7 +68,7 @@ func Find(name string) (Provider, bool) {
 	return providers[i], true
 }
 
-// Model has the facts about a model. A zero field is not known.
+// Model holds the facts about a model. A zero field is unknown.
 type Model struct {
 	ID      string   `json:"id"`
 	Window  int      `json:"window,omitempty"` // tokens

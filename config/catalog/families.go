@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Facts are facts about a model from all tables. A zero field is not known.
+// Facts are facts about a model from all tables. A zero field is unknown.
 type Facts struct {
 	Window, Output int // tokens
 	Images         *bool
@@ -35,7 +35,7 @@ func windowOf(id string) int {
 	return size
 }
 
-// imagesOf returns whether a model accepts images. If the id is not known, it returns nil.
+// imagesOf returns whether a model accepts images. If the id is unknown, it returns nil.
 func imagesOf(id string) *bool {
 	yes, no := true, false
 	begins := func(prefix string) bool { return strings.HasPrefix(id, prefix) }

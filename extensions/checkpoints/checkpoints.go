@@ -205,7 +205,8 @@ func (x *Instance) Notices(ctx context.Context, when extension.When) []string {
 // prompt may be in another process.
 const keyRestored = "restored"
 
-// noteRestored notes restored files for the next prompt. It keeps them in memory if the session is not stored.
+// noteRestored records restored files for the next prompt. It keeps them in memory if the session
+// is not stored.
 func (x *Instance) noteRestored(ctx context.Context, files []string) {
 	if len(files) == 0 {
 		return

@@ -21,7 +21,7 @@ var (
 	}
 )
 
-// Table has the rows of the command table.
+// Table holds the rows of the command table.
 var Table = []extension.Command{
 	create,
 	{Execute: "hermes.checkpoint.list", Description: "List the checkpoints of a session", Order: 101},

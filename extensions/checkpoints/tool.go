@@ -142,7 +142,7 @@ func listCheckpoints(ctx context.Context, k *checkpoint.Keeper, at tools.Files) 
 	return tools.OK(map[string]any{"checkpoints": list, "total_count": len(all)}), nil
 }
 
-// restoreCheckpoint always asks, since only the user can judge the loss.
+// restoreCheckpoint always asks, because only the user can judge the loss.
 func restoreCheckpoint(ctx context.Context, env *tools.Env, call tools.Call, k *checkpoint.Keeper, at tools.Files, hide func(string) string, id string, files []string) (tools.Result, error) {
 	all, err := k.List(ctx)
 	if err != nil {

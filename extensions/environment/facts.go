@@ -40,7 +40,7 @@ var most = map[string]int{
 	factActive: 45, factOpen: 50, factProblems: 45, factGit: 30, factCommits: 65, factLimits: 30, factModel: 20, factRemote: 30,
 }
 
-// facts returns all facts as they are now.
+// facts returns all current facts.
 func (x *instance) facts(ctx context.Context, g gathered) facts {
 	f := facts{factFiles: g.tree.text, factTop: strings.Join(g.tree.top, "\n")}
 	var state extension.EditorState
@@ -254,7 +254,7 @@ func fitted(lines []string, limit int) string {
 	return text
 }
 
-// joined joins items as far as they fit, and says how many are left out.
+// joined joins items as far as they fit, and counts the omitted items.
 func joined(items []string, limit int) string {
 	text := ""
 	for i, item := range items {

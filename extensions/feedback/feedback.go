@@ -135,7 +135,7 @@ var command = extension.Command{
 	Name: "feedback", Execute: "hermes.feedback", Description: "Say how the work went, or keep it as a skill", Hint: "1 to 4, or on", Order: 68,
 }
 
-// Table has the rows of the command table.
+// Table holds the rows of the command table.
 var Table = []extension.Command{command}
 
 // Commands returns /feedback.

@@ -46,7 +46,7 @@ var command = extension.Command{
 	Description: "Show what the folder brings; trust it, or approve an MCP server", Hint: "yes, no, or an MCP server", Order: 152,
 }
 
-// Table has the rows of the command table.
+// Table holds the rows of the command table.
 var Table = []extension.Command{command}
 
 // announce reports changed trust, and with it changed slash commands.

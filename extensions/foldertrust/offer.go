@@ -13,7 +13,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// Offer has the skills, commands, agents and servers of a folder. To make it, nothing is started, requested or expanded.
+// Offer lists the skills, commands, agents and servers of a folder. To make it, nothing is started,
+// requested or expanded.
 type Offer struct {
 	Folder   string   `json:"folder"`
 	Trusted  bool     `json:"trusted"`

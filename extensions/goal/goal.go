@@ -62,7 +62,7 @@ var command = extension.Command{
 	Description: "Show or set a goal; turns continue until it is reached", Hint: "a goal, or clear", Order: 65,
 }
 
-// Table has the rows of the command table.
+// Table holds the rows of the command table.
 var Table = []extension.Command{command}
 
 // Commands returns /goal.

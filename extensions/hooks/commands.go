@@ -11,7 +11,7 @@ import (
 
 var command = extension.Command{Name: "hooks", Neovim: "hooks", Description: "Show the hooks of this session", Order: 190}
 
-// Table has the rows of the command table.
+// Table holds the rows of the command table.
 var Table = []extension.Command{command}
 
 // Commands returns /hooks.

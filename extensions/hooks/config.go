@@ -95,9 +95,9 @@ type Hook struct {
 	Timeout time.Duration
 	Sandbox bool
 
-	label      string // the name of its plugin; empty: the user has configured it
+	label      string // the name of its plugin; empty: configured by the user
 	event      event
-	claude     string // the name of Claude Code, if the configuration has it
+	claude     string // Claude Code's name, if the configuration uses it
 	failClosed *bool
 	matcher    *regexp.Regexp // nil: all tools
 	words      []string
@@ -169,8 +169,8 @@ func Of(c *config.Loaded) (all []Hook, problems []error) {
 	return parse(section, names)
 }
 
-// Parse reads the section. Each invalid hook has an error and is left out, unless its event
-// blocks if the hook fails: then the hook stays, runs at each tool, and fails.
+// Parse reads the section. An invalid hook is reported and left out, unless its event blocks if the
+// hook fails. Then the hook stays, runs at each tool, and fails.
 func Parse(section map[string]any) (all []Hook, problems []error) {
 	return parse(section, slices.Sorted(maps.Keys(section)))
 }

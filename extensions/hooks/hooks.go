@@ -207,8 +207,8 @@ func (x *instance) start(ctx context.Context, h Hook, input []byte) (code int, s
 	return exit.Code, out.Bytes(), errs.Bytes(), nil
 }
 
-// watch has the changes of a hook in the sandbox reviewed. The review begins with later, and does not count for the time limit
-// of the hook, since the user may be asked.
+// watch starts the review of changes by a hook in the sandbox. The review begins with later. It
+// does not count toward the hook's time limit, because it may ask the user.
 func (x *instance) watch(ctx context.Context, h Hook) (later func(), err error) {
 	if x.OnlyReads || x.session.Watch == nil {
 		return func() {}, nil
@@ -307,7 +307,7 @@ func (h Hook) fitting(t tools.Tool) string {
 func (x *instance) call(h Hook, c extension.ToolCall) payload {
 	p := payload{Tool: c.Tool.Name, Input: c.Args, SessionID: c.SessionID, CallID: c.ID, Extra: map[string]any{"tool_call_id": c.ID}}
 	if h.claude != "" {
-		if p.Tool = h.fitting(c.Tool); p.Tool == c.Tool.Name { // the matcher can have our name
+		if p.Tool = h.fitting(c.Tool); p.Tool == c.Tool.Name { // the matcher can contain our name
 			p.Tool = claudeTools(c.Tool)[0]
 		}
 		p.Input = claudeInput(c.Args, x.session.Cwd)

@@ -10,7 +10,8 @@ import (
 // nestedForm is the error of a hook in the form of Claude Code's settings.
 const nestedForm = "it is in the nested form of Claude Code's settings. Run `hermes-ls hooks import FILE`, which writes it in the form of config.yaml, or write it as {matcher, command, timeout}"
 
-// nested reports whether the hooks of an event are in the form of Claude Code: an entry has a list hooks.
+// nested reports whether the hooks of an event are in the form of Claude Code: an entry holds a
+// list hooks.
 func nested(value any) bool {
 	list, _ := value.([]any)
 	return slices.ContainsFunc(list, func(e any) bool {
@@ -83,7 +84,8 @@ func withShell(command string) string {
 	return "sh -c '" + strings.ReplaceAll(command, "'", `'\''`) + "'"
 }
 
-// cleanMatcher removes white space around a matcher and its alternatives, as a block of YAML or a list in several lines has it.
+// cleanMatcher removes white space around a matcher and its alternatives. It comes from YAML blocks
+// and multi-line lists.
 func cleanMatcher(matcher string) string {
 	parts := strings.Split(matcher, "|")
 	for i := range parts {

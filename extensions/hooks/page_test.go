@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestPage wants docs/hooks.md to have each event with its names, and each key of a hook.
+// TestPage checks that docs/hooks.md lists each event with its names, and each key of a hook.
 func TestPage(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../docs/hooks.md")

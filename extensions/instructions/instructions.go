@@ -396,7 +396,8 @@ func (x *instance) commandIn(c extension.ToolCall, r tools.Result) []string {
 	return []string{out.Cwd}
 }
 
-// textOf returns instructions for the model. Of a file whose text the result has, it has only the name.
+// textOf returns instructions for the model. If the result already contains a file's text, only its
+// name is included.
 func (x *instance) textOf(c extension.ToolCall, r tools.Result, found []prompt.Instruction) string {
 	var in struct {
 		Path          string

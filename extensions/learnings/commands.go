@@ -14,7 +14,7 @@ var command = extension.Command{
 	Name: "learnings", Neovim: "learnings", Description: "Show what worked after errors, or forget it", Hint: "text, or forget and a number or all", Order: 67,
 }
 
-// Table has the rows of the command table.
+// Table holds the rows of the command table.
 var Table = []extension.Command{command, {Execute: "hermes.learnings.open", VSCode: "hermes.learnings.open", Title: "Open Learnings", Description: "Open the learnings in the editor", Order: 155}, {VSCode: "hermes.learnings.forget", Title: "Forget Learning…", Description: "Forget a learning", Order: 157}}
 
 // Commands returns /learnings.

@@ -1,11 +1,11 @@
 // Package learnings remembers which call worked after an error, and suggests it when the same error
 // comes again. No model is involved: only outcomes of calls are recorded.
 //
-// A learning is recorded if a command, a script or a call of an MCP tool failed with an error about
-// the call itself (an unknown option, a missing program), and one of the next eight calls works
-// with the same program and other arguments. If an equal error comes again, its result gets the
-// field learned, once in a session. The model treats it as data: a call made because of it passes
-// the same gate as every other call. Unsuccessful learnings are forgotten.
+// A learning is recorded after a failed and a working call. A command, a script or an MCP tool call
+// fails with an error about the call itself (an unknown option, a missing program). Then one of the
+// next eight calls works with the same program and other arguments. If an equal error comes again,
+// its result gets the field learned, once in a session. The model treats it as data: a call made
+// because of it passes the same gate as every other call. Unsuccessful learnings are forgotten.
 package learnings
 
 import (
@@ -238,7 +238,7 @@ func advice(l Learning) string {
 	return begin(fmt.Sprintf("Seen %s here. What worked: %s", times, l.Worked), maxAdvice)
 }
 
-// kept returns a text as it is stored: without secrets, and cut.
+// kept returns the stored form of a text: without secrets, and cut.
 func (x *instance) kept(text string) string {
 	return begin(tools.StripControl(x.session.Redact(text)), maxKept)
 }

@@ -515,7 +515,7 @@ too many arguments
 	}
 }
 
-// TestEqualErrors checks which errors have the same fingerprint.
+// TestEqualErrors checks which errors share a fingerprint.
 func TestEqualErrors(t *testing.T) {
 	t.Parallel()
 	print := func(program, output string) string {

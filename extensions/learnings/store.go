@@ -59,8 +59,8 @@ type Learning struct {
 	Used        time.Time `json:"used"`
 }
 
-// Store has the learnings of a home directory. The file is made when the first learning is
-// recorded. A Store is safe for concurrent use.
+// Store holds the learnings of a home directory. The first recorded learning creates the file. A
+// Store is safe for concurrent use.
 type Store struct {
 	home string
 	now  func() time.Time

@@ -84,7 +84,7 @@ func (q *question) ask(ctx context.Context, method string, params map[string]any
 }
 
 // firstEditor asks the servers of the editor, if there are any. If they have not answered in time,
-// the answer names the editor and has no result. refused is why they have not answered.
+// the answer names the editor without a result. refused is the reason.
 func (q *question) firstEditor(ctx context.Context, method string, params map[string]any) (a answered, refused error) {
 	if !q.settings.editor() || q.x.editor == nil {
 		return answered{}, nil

@@ -53,7 +53,7 @@ func (markdown) Open(_ context.Context, s *extension.Session) (extension.Instanc
 
 var _ extension.NeedsTrust = (*Instance)(nil)
 
-// Instance has the commands of a session.
+// Instance holds the commands of a session.
 type Instance struct {
 	session *extension.Session
 

@@ -40,8 +40,8 @@ func (s *server) logsIn() bool {
 	return s.Server.LogsIn() && s.owner.cfg.Logins != nil
 }
 
-// LogsIn reports whether the user can log in at the server: it has a URL, and the configuration
-// has no token.
+// LogsIn reports whether the user can log in at the server: it is reached by URL, and no token is
+// configured.
 func (s Server) LogsIn() bool {
 	if s.URL == "" || s.Auth == AuthNone {
 		return false

@@ -30,7 +30,7 @@ const (
 	resultCap      = 50_000    // bytes
 )
 
-// tool returns the tool of a definition, as the model gets it.
+// tool returns the model's tool for a definition.
 func (s *Servers) tool(d definition) tools.Tool {
 	t := tools.Tool{
 		Name: d.full, Toolset: toolset(d.label), Kind: tools.KindOther, Description: d.description, Schema: d.schema,
@@ -80,7 +80,7 @@ func (s *Servers) call(ctx context.Context, env *tools.Env, c tools.Call, offere
 		return tools.Fail("%v", err), nil
 	}
 	result, err := one.call(ctx, env, c, l, now)
-	if errors.Is(err, sdk.ErrSessionMissing) { // the server no longer has the session, so the call did not run
+	if errors.Is(err, sdk.ErrSessionMissing) { // the server has dropped the session, so the call did not run
 		one.forget(l)
 	}
 	if ended(err) {

@@ -10,7 +10,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/login"
 )
 
-// Table has the rows of the command table.
+// Table holds the rows of the command table.
 var Table = []extension.Command{{
 	Name: "mcp", Neovim: "mcp", Description: "Show the MCP servers; log in at one, approve or restart it", Hint: "login, logout, restart, approve, revoke or logs, and a server", Order: 160,
 }, {

@@ -105,7 +105,8 @@ func (s *server) list(ctx context.Context, l *link) ([]definition, error) {
 	return found, nil
 }
 
-// withoutTools reports whether a server has no tools, if it answers a request for them with err.
+// withoutTools reports whether err, a server's answer to a request for its tools, means that it
+// offers none.
 func withoutTools(l *link, err error) bool {
 	var answer *jsonrpc.Error
 	if isLogin(err) || !errors.As(err, &answer) {

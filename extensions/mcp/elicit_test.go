@@ -78,7 +78,7 @@ func TestElicitation(t *testing.T) {
 	}
 }
 
-// A call waits for the user while its server asks. The fields have the order of the server.
+// A call waits for the user while its server asks. The fields keep the server's order.
 func TestElicitationDuringACall(t *testing.T) {
 	t.Parallel()
 	const form = `{"type":"object","required":["n"],"properties":{"to":{"type":"string","default":"Ann"},"n":{"type":"integer"},"gift":{"type":"boolean"}}}`

@@ -92,8 +92,8 @@ func (s *server) rest(l *link) {
 	l.end()
 }
 
-// restAt returns when the program is to rest: if it was idle or has run for too long. If it
-// does not, or a call runs, restAt returns the time to look again.
+// restAt reports whether the program is due to rest: it was idle or has run for too long. If not,
+// or if a call is running, next is the time until the next check.
 func restAt(s *server, began time.Time) (due bool, next time.Duration) {
 	last, running := s.calls.Used()
 	if last.Before(began) {

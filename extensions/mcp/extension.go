@@ -24,7 +24,7 @@ type Section struct {
 	Servers []Server                  // in the order of their names
 	Wrong   []error                   // why others cannot be used; the session reports them
 	Offers  func(toolset string) bool // reports whether the tools of a toolset are offered
-	Logins  *login.Store              // has the tokens of logins
+	Logins  *login.Store              // holds the tokens of logins
 	// Workspace returns the servers of plugins, the approved servers of workspace folders, and the
 	// unapproved servers. On another machine, there are no folders. Nil: there are no such servers.
 	Workspace func(folders []string) (approved []Server, offered []Offered, problems []error)
@@ -185,8 +185,8 @@ func (x *Instance) offered() (offered []Offered) {
 	return offered
 }
 
-// Expects reports whether a server may have further tools later. The user can approve a server
-// during the session, if the folder is trusted.
+// Expects reports whether a server may add tools later. The user can approve a server during the
+// session, if the folder is trusted.
 func (x *Instance) Expects() bool {
 	return x.Servers.Expects() || slices.ContainsFunc(x.offered(), func(o Offered) bool { return o.Trusted && o.Problem == "" })
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
-// Sandboxing says whether a server's program runs in the session's sandbox.
+// Sandboxing selects whether a server's program runs in the session's sandbox.
 type Sandboxing int
 
 const (

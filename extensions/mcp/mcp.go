@@ -40,7 +40,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// Server configures a server. It has a program or a URL.
+// Server configures a server. It is a program or a URL.
 type Server struct {
 	Name string
 
@@ -103,8 +103,7 @@ type Config struct {
 	Roots    []string        // the workspace folders; servers get them
 	Environ  []string        // the environment of hermes-ls
 	Path     userpath.Finder // the PATH of programs; nil: Environ's PATH
-	// Confine puts a program into the sandbox. In the sandbox, the files have the given
-	// content.
+	// Confine puts a program into the sandbox. In the sandbox, the files show the given content.
 	Confine func(ctx context.Context, c *proc.Cmd, files map[string][]byte) error
 	// Watch is the session's Watch. It is called before a program with write access to the
 	// workspace starts. Nil: nothing is reviewed.
@@ -126,7 +125,7 @@ type Config struct {
 	// Ask asks the user for values requested by servers. Nil: servers cannot request them.
 	Ask       tools.Clarifier
 	SessionID string // for Ask
-	// Home has the logs of servers. Empty: there are none.
+	// Home holds the logs of servers. Empty: there are none.
 	Home string
 	Log  *slog.Logger
 	// Sampling asks the model for servers. If its Model is nil, servers cannot ask it.
@@ -235,7 +234,8 @@ func (s *Servers) Tools() []tools.Tool {
 	return append(all, s.resourceTool()...)
 }
 
-// LateTools returns the version of the tools. If it is not known, it also returns the tools.
+// LateTools returns the version of the tools. If known is another version, it also returns the
+// tools.
 func (s *Servers) LateTools(known int) (version int, now []tools.Tool) {
 	for _, one := range s.all() {
 		loggedIn(one)
@@ -247,8 +247,8 @@ func (s *Servers) LateTools(known int) (version int, now []tools.Tool) {
 	return version, s.Tools()
 }
 
-// Expects reports whether a server may have further tools later: it is not connected yet, or
-// it announces changes.
+// Expects reports whether a server may add tools later: it is not connected yet, or it announces
+// changes.
 func (s *Servers) Expects() bool {
 	return slices.ContainsFunc(s.all(), func(one *server) bool {
 		one.mu.Lock()

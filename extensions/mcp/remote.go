@@ -32,7 +32,7 @@ type remote struct {
 	target       login.Target
 	logins       *login.Store // nil: no login
 	unauthorized atomic.Bool  // the server needs a login
-	unchallenged atomic.Bool  // its answer did not say so
+	unchallenged atomic.Bool  // its answer did not report it
 
 	ctx    context.Context // ends with close
 	cancel context.CancelFunc
@@ -181,7 +181,7 @@ func (r *remote) own(u *url.URL) bool {
 	return u.Scheme == "https" && r.endpoint.Scheme == "http" && u.Hostname() == r.endpoint.Hostname() && usual(u) && usual(r.endpoint)
 }
 
-// usual reports whether an address has the port of its scheme.
+// usual reports whether an address uses the default port of its scheme.
 func usual(u *url.URL) bool {
 	return u.Port() == "" || u.Port() == map[string]string{"http": "80", "https": "443"}[u.Scheme]
 }

@@ -87,16 +87,16 @@ type link struct {
 	release context.CancelCauseFunc // cancels the context of the connection; nil: not set yet
 	gone    chan struct{}           // closed when the connection has ended
 	began   time.Time
-	lost    bool // the server no longer has the session; guarded by the server's mu
+	lost    bool // the server has dropped the session; guarded by the server's mu
 }
 
 // carrier is the transport of a link.
 type carrier interface {
 	close()      // ends it and releases everything
-	why() string // why it has ended; empty: not known
+	why() string // why it has ended; empty: unknown
 	NeedsTask(tool string) bool
 	Cut() bool         // a message of it was too long
-	Waits(error) error // the error of a call without an answer; says if the server does not read
+	Waits(error) error // the error of a call without an answer; reports if the server does not read
 	Faults() []string  // mistakes in its list of tools
 }
 
@@ -308,7 +308,7 @@ func (s *server) again() {
 	nudge(s.wanted)
 }
 
-// forget ends a connection whose session the server no longer has.
+// forget ends a connection after the server has dropped its session.
 func (s *server) forget(l *link) {
 	s.mu.Lock()
 	l.lost = true
@@ -316,7 +316,7 @@ func (s *server) forget(l *link) {
 		s.link, s.err = nil, errors.New("the server has forgotten the connection")
 	}
 	s.mu.Unlock()
-	_ = l.session.Close() // the server no longer has the session
+	_ = l.session.Close() // the server has dropped the session
 }
 
 // connect opens a connection and requests the tools.

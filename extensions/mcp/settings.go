@@ -45,7 +45,7 @@ type ServerSettings struct {
 	unbound bool // sandbox: false is set
 }
 
-// ElicitationSettings says whether a server may ask the user for values.
+// ElicitationSettings configures whether a server may ask the user for values.
 type ElicitationSettings struct {
 	Enabled bool `json:"enabled" doc:"The server may ask you for values."`
 	Timeout int  `json:"timeout" doc:"Seconds after which such a request is cancelled. 0: 300."`

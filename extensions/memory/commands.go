@@ -14,7 +14,7 @@ var command = extension.Command{
 	Name: "memory", Neovim: "memory", Description: "Show what is remembered, or undo the last write", Hint: "undo", Order: 66,
 }
 
-// Table has the rows of the command table.
+// Table holds the rows of the command table.
 var Table = []extension.Command{command, {Execute: "hermes.memory.open", VSCode: "hermes.memory.open", Title: "Open Memory…", Description: "Open a file of the memory in the editor", Order: 154}, {VSCode: "hermes.memory.undo", Title: "Undo Last Write of Memory", Description: "Undo the last write of the agent to the memory", Order: 156}}
 
 // Commands returns /memory.

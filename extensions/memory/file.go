@@ -33,7 +33,7 @@ type File struct {
 	Limit int // in characters, separators included
 }
 
-// content is the text of a file as it is on disk.
+// content is the text of a file on disk.
 type content struct {
 	raw     string
 	entries []string

@@ -82,7 +82,7 @@ func change(ctx context.Context, home string, f File, edits []edit) (entries []s
 		if err := f.write(text); err != nil {
 			return err
 		}
-		if !utf8.ValidString(c.raw) { // JSON would change it; the copy has it
+		if !utf8.ValidString(c.raw) { // JSON would change it; the copy keeps it
 			return nil
 		}
 		return remember(ctx, home, written{time.Now().UTC(), f.Name, f.Path, c.raw, text})

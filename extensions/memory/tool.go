@@ -68,7 +68,7 @@ type success struct {
 	Entries []string `json:"entries,omitempty"`
 }
 
-// nearlyFull is the usage from which the result has the entries, in percent.
+// nearlyFull is the usage from which the result contains the entries, in percent.
 const nearlyFull = 80
 
 // save runs a call.

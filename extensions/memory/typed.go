@@ -67,7 +67,7 @@ func (t *typed) covers(entry string) bool {
 type token struct {
 	text     string // without quotes; in lower case, unless the case can change its effect
 	plain    bool   // it is a word or a number, so it is no path, host, option or sign
-	unspaced bool   // its script has no spaces
+	unspaced bool   // its script uses no spaces
 	parts    bool   // a ";" follows
 	ends     bool   // another mark follows
 }
@@ -92,8 +92,8 @@ const (
 	leftOutPerWord = 2
 )
 
-// limited reports whether the sentence goes on with a condition behind the last word of an entry, which the entry
-// does not have.
+// limited reports whether the sentence continues after the entry's last word with a condition
+// missing in the entry.
 func limited(last token, prompt []token, rest int) bool {
 	ends := prompt[rest-1]
 	return !ends.ends && !ends.parts && !last.unspaced && rest < len(prompt) && slices.Contains(conditions, prompt[rest].text)
@@ -137,7 +137,7 @@ func program(words []token) bool {
 	return false
 }
 
-// negations are words without which the words after them have another meaning.
+// negations are words that change the meaning of the words after them.
 var negations = strings.Fields("not no never none neither nor cannot without avoid stop instead rather except unless " +
 	"don't doesn't didn't isn't aren't won't can't shouldn't mustn't wouldn't dont cant wont " +
 	"nicht kein keine keinen nie niemals ohne statt ne pas jamais sans nunca sin não sem non mai senza 不 没 別 别 勿 未 無")

@@ -40,7 +40,7 @@ var agentName = lazyregexp.New(`^[a-z0-9]+([.-][a-z0-9]+)*$`)
 var agentFields = []string{"$schema", "name", "version", "description", "author", "homepage", "repository", "license", "keywords", "extensions"}
 
 // readJSON reads plugin.json, the manifest of Agent Plugins 1.0. Permissions are in extensions,
-// because the format has none.
+// because the format defines none.
 func (p *Plugin) readJSON(data []byte) error {
 	var m struct {
 		Schema      string          `json:"$schema"`
@@ -181,8 +181,8 @@ func (s agentServer) Line() string {
 	return strings.Join(append([]string{s.Command}, s.Args...), " ")
 }
 
-// agentServers reads mcp.json. An invalid entry has a problem and is left out. If the plugin has
-// no such file, there are no servers.
+// agentServers reads mcp.json. An invalid entry is reported and left out. If the file is missing,
+// there are no servers.
 func (p Plugin) agentServers() (all map[string]agentServer, problems []error) {
 	if p.Kind != Agent {
 		return nil, nil

@@ -10,7 +10,7 @@ import (
 
 var command = extension.Command{Name: "plugins", Neovim: "plugins", Description: "Show the plugins of this session", Order: 192}
 
-// Table has the rows of the command table.
+// Table holds the rows of the command table.
 var Table = []extension.Command{command}
 
 // list is /plugins.

@@ -16,7 +16,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/textfile"
 )
 
-// Kind says how a plugin is made.
+// Kind is the format of a plugin.
 type Kind string
 
 // Kinds.
@@ -27,7 +27,7 @@ const (
 	Observer Kind = "observer" // HOOK.yaml, and handler.py with handle(event, context)
 )
 
-// Access says which files of the workspace a plugin reaches.
+// Access is a plugin's access to files of the workspace.
 type Access string
 
 // Values of permissions.files.
@@ -67,7 +67,7 @@ type Plugin struct {
 	ignored []string       // of kind Agent: texts about ignored hooks
 }
 
-// ValidName reports whether a plugin can have a name.
+// ValidName reports whether name is a valid name of a plugin.
 func ValidName(name string) bool { return validName.MatchString(name) }
 
 var validName = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)

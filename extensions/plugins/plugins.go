@@ -82,7 +82,7 @@ type plugin struct {
 	hooks  *hooks.Brought // of an Agent Plugin; other hooks are in the offer
 }
 
-// instance has the plugins of a session.
+// instance holds the plugins of a session.
 type instance struct {
 	host    *host
 	session *extension.Session
@@ -161,7 +161,7 @@ func (x *instance) Tools(context.Context, []tools.Spec) (all []tools.Tool, err e
 		for _, t := range p.offer.Tools {
 			schema, err := parametersOf(t)
 			if err != nil {
-				continue // enable has checked it
+				continue // checked by enable
 			}
 			one := tools.Tool{
 				Name: t.Name, Toolset: toolsetOf(p, t), Kind: tools.KindOther, Schema: schema, Group: group, ResultCap: 50_000, TellsRunning: true,

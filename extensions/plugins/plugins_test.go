@@ -877,7 +877,7 @@ func TestWiden(t *testing.T) {
 	}
 }
 
-// TestCause checks which parts of a program's last output an error has.
+// TestCause checks which parts of a program's last output an error contains.
 func TestCause(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)

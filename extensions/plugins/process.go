@@ -234,7 +234,7 @@ func (x *process) Handle(_ context.Context, conn *jsonrpc2.Conn, r *jsonrpc2.Req
 		}
 		select {
 		case x.calling <- struct{}{}:
-			go x.answer(conn, r, c, a) // ends with the call, whose ctx it has
+			go x.answer(conn, r, c, a) // ends with the call; it uses the call's ctx
 		default:
 			x.refuse(conn, r, jsonrpc2.CodeInvalidRequest, fmt.Sprintf("the plugin may call %d tools at the same time", mostCalling))
 		}

@@ -83,13 +83,13 @@ var pictures = []string{".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".tif"
 // MaxPicture limits the file of a picture, in bytes.
 const MaxPicture = 64 << 20
 
-// IsPicture reports whether a path or an address of a file has the extension of a picture.
+// IsPicture reports whether a path or an address of a file ends like a picture.
 func IsPicture(name string) bool {
 	return slices.Contains(pictures, strings.ToLower(path.Ext(name)))
 }
 
-// numbered returns the lines from first to last with their numbers, as read_file has them. If
-// both are 0, it returns all lines.
+// numbered returns the lines from first to last with their numbers, like read_file. If both are 0,
+// it returns all lines.
 func numbered(text string, first, last int) (out string, from, to, total int) {
 	lines := strings.SplitAfter(text, "\n")
 	if lines[len(lines)-1] == "" {

@@ -43,7 +43,7 @@ var (
 	start = lazyregexp.New(`@(?:(file|folder|git|url|symbol):("[^"\n]+"|[^\s"]+)|(diff|staged|problems)\b)`)
 	lines = lazyregexp.New(`^(.+?):(\d{1,9})(?:-(\d{1,9}))?$`)
 	after = lazyregexp.New(`^:(\d{1,9})(?:-(\d{1,9}))?`)
-	// mention is a path alone; hashed are its lines as web pages of repositories have them.
+	// mention is a path alone; hashed are its lines in the notation of repository web pages.
 	mention = lazyregexp.New(`^@("[^"\n]+"|[^\s"@(]+)`)
 	hashed  = lazyregexp.New(`^(.+?)#L(\d{1,9})(?:-L?(\d{1,9}))?$`)
 	// likeFile matches names that can only be files.
@@ -160,7 +160,7 @@ func mentionAt(text string) (r Reference, size int) {
 	return r, size
 }
 
-// referenceAt reads the reference at the start of text. If it has no value, its kind is "".
+// referenceAt reads the reference at the start of text. If the value is missing, its kind is "".
 func referenceAt(text string, m []int) (r Reference, size int) {
 	if m[6] >= 0 {
 		kind := text[m[6]:m[7]]

@@ -205,7 +205,7 @@ func TestSecrets(t *testing.T) {
 	b.check("@staged", "staged changes (git diff --cached)\nThere are none.")
 }
 
-// All references of a prompt have at most half of the context window.
+// All references of a prompt use at most half of the context window.
 func TestWindow(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, map[string]string{"big.txt": strings.Repeat("word word\n", 400), "small.txt": "x\n"})

@@ -53,8 +53,8 @@ func (e feature) Open(_ context.Context, s *extension.Session) (extension.Instan
 	return x, nil
 }
 
-// start returns the shell of a session. It is called when the session's tools are listed
-// first, since it looks for programs.
+// start returns the shell of a session. It is called when the session's tools are first listed,
+// because it searches for programs.
 func (e feature) start(s *extension.Session) (*shell.Shell, error) {
 	var c Config
 	if err := s.Config(&c); err != nil {

@@ -14,7 +14,7 @@ import (
 
 var listCommand = extension.Command{Name: "skills", Neovim: "skills", Description: "List the skills, and those that are left out", Order: 151}
 
-// Table has the rows of the command table.
+// Table holds the rows of the command table.
 var Table = []extension.Command{listCommand, {Execute: "hermes.skill.open", VSCode: "hermes.skill.open", Title: "Open Skill…", Description: "Open a skill in the editor", Order: 153}}
 
 // SkillOrder is the order of the slash commands of skills. They follow built-in commands and

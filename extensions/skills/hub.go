@@ -344,7 +344,8 @@ func Unedited(home string, e Entry) error {
 	return nil
 }
 
-// hasMore reports whether a directory has links, empty directories or other files, which [Hash] leaves out and no installation makes.
+// hasMore reports whether a directory contains links, empty directories or other files. [Hash]
+// leaves them out, and no installation makes them.
 func hasMore(dir string) (more bool) {
 	_ = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		if err == nil && e.IsDir() {

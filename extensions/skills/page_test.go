@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestPage wants docs/skills.md to have each skill of the program.
+// TestPage checks that docs/skills.md lists each bundled skill.
 func TestPage(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../docs/skills.md")

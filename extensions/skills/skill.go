@@ -191,7 +191,8 @@ func (s *Skill) command() string {
 // standard are the keys of agentskills.io.
 var standard = []string{"name", "description", "license", "compatibility", "metadata", "allowed-tools"}
 
-// standardName returns why a name is none by agentskills.io. It can have letters and digits of every script.
+// standardName returns the reason why a name violates agentskills.io. Letters and digits of every
+// script are allowed.
 func standardName(name string) (problem string) {
 	name = norm.NFKC.String(name)
 	odd := strings.ContainsFunc(name, func(r rune) bool { return r != '-' && !unicode.IsLetter(r) && !unicode.IsNumber(r) })

@@ -45,7 +45,7 @@ type Config struct {
 	// Getenv returns a variable of the environment or of .env. Reserved reports whether it must never pass to a command.
 	Getenv   func(name string) string
 	Reserved func(name string) bool
-	// Offers reports whether the session has the tools of a toolset.
+	// Offers reports whether the session offers the tools of a toolset.
 	Offers func(toolset string) bool
 }
 
@@ -71,7 +71,7 @@ var (
 	_ extension.Opens      = (*Instance)(nil)
 )
 
-// Instance has the skills of a session.
+// Instance holds the skills of a session.
 type Instance struct {
 	Options
 	session *extension.Session
@@ -162,7 +162,7 @@ func (x *Instance) forModel(f Found) (all []*Skill) {
 //go:embed toolsets.txt
 var toolsetTable string
 
-// toolsetOf returns the toolset of a tool. If the tool is not known, it returns the name.
+// toolsetOf returns the toolset of a tool. If the tool is unknown, it returns the name.
 func toolsetOf(tool string) string {
 	if server, ok := strings.CutPrefix(tool, "mcp__"); ok {
 		server, _, _ = strings.Cut(server, "__")

@@ -479,7 +479,7 @@ func TestStrictNames(t *testing.T) {
 	}
 }
 
-// A skill can have the file name, the fields and the variables of Hermes Agent and Claude Code.
+// A skill can use the file name, the fields and the variables of Hermes Agent and Claude Code.
 func TestSkillOfOthers(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()

@@ -67,7 +67,8 @@ func TestLinkedSkill(t *testing.T) {
 	}
 }
 
-// If the lock file cannot be written, the skills are as before. A lock file with null has no skills.
+// If the lock file cannot be written, the skills stay unchanged. A lock file with null contains no
+// skills.
 func TestLockFileFails(t *testing.T) {
 	t.Parallel()
 	home, from := t.TempDir(), t.TempDir()

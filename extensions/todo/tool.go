@@ -36,7 +36,7 @@ func (itemID) JSONSchema() *jsonschema.Schema {
 	return &jsonschema.Schema{Types: []string{"string", "integer"}}
 }
 
-// UnmarshalJSON takes a number as it is written.
+// UnmarshalJSON decodes a text or a number.
 func (id *itemID) UnmarshalJSON(data []byte) error {
 	text := string(data)
 	if data[0] == '"' {

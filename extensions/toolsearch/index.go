@@ -21,7 +21,7 @@ type index struct {
 	postings [][]posting    // by the number of a word
 }
 
-// posting says how often a tool has a word.
+// posting counts a word in a tool.
 type posting struct {
 	tool  int32
 	count float32

@@ -110,7 +110,7 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// A result has at most 8,000 bytes, also if a tool alone is larger.
+// A result is limited to 8,000 bytes, also if a single tool is larger.
 func TestLargeTool(t *testing.T) {
 	t.Parallel()
 	large := toolOf("big", "one", strings.Repeat("Long. ", 600))

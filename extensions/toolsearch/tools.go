@@ -66,7 +66,7 @@ func (x *Instance) searchTool(set *tools.Set, listing string) tools.Tool {
 	}, func(_ context.Context, _ *tools.Env, _ tools.Call, in searchIn) (tools.Result, error) {
 		return x.search(set, in)
 	})
-	t.Description = description // not a template: servers have written parts of it
+	t.Description = description // not a template: servers wrote parts of it
 	return t
 }
 
@@ -141,8 +141,8 @@ func described(set *tools.Set) []tools.Tool {
 	return all
 }
 
-// named returns the tool with a name. If no tool has it, named returns the only deferred tool
-// whose name ends with it.
+// named returns the tool with a name. If there is none, it returns the only deferred tool whose
+// name ends with it.
 func named(set *tools.Set, name string) (tools.Tool, bool) {
 	if t, ok := set.Get(name); ok {
 		return t, t.Name != searchName && t.Name != callName

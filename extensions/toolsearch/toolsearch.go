@@ -278,8 +278,7 @@ func hashOf(name string) uint32 {
 	return h.Sum32()
 }
 
-// namesWithin joins names. If they take more than limit bytes, it leaves some out and says
-// how many.
+// namesWithin joins names. If they take more than limit bytes, it leaves some out and counts them.
 func namesWithin(names []string, limit int) string {
 	size := 0
 	for i, name := range names {

@@ -149,7 +149,7 @@ func knownWords(line string) bool {
 	})
 }
 
-// isName reports whether checks have a word in their commands.
+// isName reports whether a word occurs in commands of checks.
 func isName(w string) bool {
 	if _, wraps := wrappers[w]; wraps || checkers.has(w) || runners.has(w) || subcommands[w] != "" || task.MatchString(w) {
 		return true

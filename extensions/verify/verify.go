@@ -94,7 +94,7 @@ func runs(t tools.Tool) bool {
 	return t.RunsCommands || t.Kind == tools.KindExecute || t.WritesAnywhere()
 }
 
-// calls notes which documents are unsaved when a command or a script begins.
+// calls records the unsaved documents at the start of a command or a script.
 func (x *Instance) calls(ctx context.Context, c extension.ToolCall) (d extension.Decision, err error) {
 	if !runs(c.Tool) {
 		return d, nil
@@ -316,7 +316,7 @@ func listed(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// verified says whether the changes of the turn were checked.
+// verified reports whether the changes of the turn were checked.
 func (x *Instance) verified(ctx context.Context, s Settings) (d extension.TurnDecision, err error) {
 	x.mu.Lock()
 	t := x.turn

@@ -121,7 +121,7 @@ func TestLargeDataURL(t *testing.T) {
 	}
 }
 
-// TestOffered checks when the model has the tool, and that it adds at most 300 bytes to a request.
+// TestOffered checks when the tool is offered. It adds at most 300 bytes to a request.
 func TestOffered(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -59,7 +59,7 @@ func TestSearchEngine(t *testing.T) {
 	}
 }
 
-// TestSearchOfRepository: a repository cannot say where searches, and the key, go.
+// TestSearchOfRepository checks that a repository cannot redirect searches, and with them the key.
 func TestSearchOfRepository(t *testing.T) {
 	t.Parallel()
 	home, folder := t.TempDir(), t.TempDir()

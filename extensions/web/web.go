@@ -79,7 +79,7 @@ func (x *instance) Derive(_ context.Context, kind extension.Kind, _ *extension.S
 	return derived{x}, nil
 }
 
-// derived has the tools of a session.
+// derived holds the tools of a session.
 type derived struct{ of *instance }
 
 func (derived) Close(context.Context) error { return nil }

@@ -201,7 +201,7 @@ type Action struct {
 	Raw json.RawMessage `json:"-"` // for codeAction/resolve
 }
 
-// HasEdit reports whether the action has its edit already.
+// HasEdit reports whether the action already contains its edit.
 func (a Action) HasEdit() bool { return present(a.Edit) }
 
 // Actions reads a list of CodeAction. Disabled actions and commands are left out.

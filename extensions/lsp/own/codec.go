@@ -16,7 +16,7 @@ const (
 	largestHeader  = 4 << 10  // bytes of all its lines
 )
 
-// stream has the messages of a server, each with a Content-Length header.
+// stream reads and writes the messages of a server, each with a Content-Length header.
 type stream struct {
 	in   *bufio.Reader
 	out  io.Writer       // does not wait

@@ -22,7 +22,7 @@ type documents struct {
 	uses int
 }
 
-// document is a document as the server has it.
+// document is the server's state of a document.
 type document struct {
 	version int32
 	text    []byte
@@ -101,7 +101,7 @@ func (x *server) update(ctx context.Context, path string) error {
 	return err
 }
 
-// Decode returns the text of a file as an editor has it: in UTF-8, without a byte order mark.
+// Decode returns the text of a file as shown in an editor: in UTF-8, without a byte order mark.
 func Decode(file *workspace.File) []byte {
 	text := textenc.CharsetOf(file.Text).Decode(file.Text)
 	return bytes.TrimPrefix(text, []byte("\ufeff"))

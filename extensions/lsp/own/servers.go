@@ -30,7 +30,7 @@ import (
 type Config struct {
 	Limits  func() Limits
 	Folders func() []string
-	// Files has the texts. Its reads must not count as reads of the model.
+	// Files provides the texts. Its reads must not count as reads of the model.
 	Files tools.Files
 	// Confine bounds a server by the sandbox. If it fails, the server is not started. A bounded
 	// server cannot write in the workspace. It writes only to own, the server's folder.
@@ -90,7 +90,7 @@ type Answer struct {
 
 // NoServer means that there is no server for a file.
 type NoServer struct {
-	Language string // of the file; empty: not known
+	Language string // of the file; empty: unknown
 	Ext      string // of the file
 	Install  string // name of a server for the user to install
 }

@@ -7,8 +7,7 @@ import (
 	"sync"
 )
 
-// Waiting are the questions of a session that wait for an answer in the chat. The zero value has
-// none.
+// Waiting are a session's questions waiting for an answer in the chat. The zero value is empty.
 type Waiting struct {
 	mu   sync.Mutex
 	open []chan string // the oldest first

@@ -27,7 +27,8 @@ func Text(text string, limit int) string {
 	return shorten.Start(text, limit)
 }
 
-// visible reports whether a text has only printable ASCII characters, newlines and tabs, as most texts of servers.
+// visible reports whether a text contains only printable ASCII characters, newlines and tabs, like
+// most texts of servers.
 func visible(text string) bool {
 	for i := range len(text) {
 		if c := text[i]; (c < ' ' || c > '~') && c != '\n' && c != '\t' {

@@ -124,7 +124,7 @@ func between(least, most *float64) string {
 	return ""
 }
 
-// amount says how many choices or characters there may be.
+// amount names the limits of choices or characters.
 func amount(verb string, least, most *float64, what string) string {
 	switch {
 	case least != nil && *least > 0 && most != nil:

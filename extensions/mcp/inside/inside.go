@@ -72,8 +72,8 @@ func Enters(program string, args []string, env, roots []string) bool {
 	return false
 }
 
-// mentions reports whether a text, such as code or a list of paths, contains the path of a
-// workspace folder or of a file in it. It compares paths by their components.
+// mentions reports whether a text contains the path of a workspace folder or of a file in it. The
+// text may be code or a list of paths. It compares paths by their components.
 func mentions(text string, roots []string) bool {
 	for _, root := range roots {
 		real, err := filepath.EvalSymlinks(root)
@@ -124,8 +124,7 @@ func existing(path string) string {
 // separates reports whether a character ends a path in code or in a list.
 func separates(r rune) bool { return strings.ContainsRune(" \t\n\r\"'`=:;,()[]{}<>|&$!?*#%", r) }
 
-// Within reports whether a path is in a workspace folder, as it is written or with its
-// links resolved.
+// Within reports whether a path is in a workspace folder, literally or with its links resolved.
 func Within(path string, roots []string) bool {
 	paths := []string{filepath.Clean(path)}
 	if real, err := filepath.EvalSymlinks(path); err == nil {

@@ -1,4 +1,4 @@
-// Package logfile has the log files of MCP servers.
+// Package logfile writes the log files of MCP servers.
 package logfile
 
 import (
@@ -39,8 +39,8 @@ func (l *File) Write(line string) {
 	_, _ = l.file.WriteString(line)
 }
 
-// full reports whether the file is to be opened again: it has no room for more bytes and was kept with the ending .1, by this or by
-// another process.
+// full reports whether the file must be opened again: it was full and was kept with the ending .1,
+// by this or by another process.
 func (l *File) full(more int) bool {
 	info, err := l.file.Stat()
 	if err != nil || info.Size()+int64(more) <= Largest {

@@ -150,7 +150,7 @@ func (a *Attempt) identify(ctx context.Context, e *Entry) error {
 				return nil
 			}
 		}
-		a.Close() // another program has the port
+		a.Close() // another program uses the port
 		a.done, a.once = make(chan struct{}), sync.Once{}
 	}
 	if server.RegistrationEndpoint == "" {

@@ -16,7 +16,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
 )
 
-// found has the metadata of a server and of its authorization server.
+// found holds the metadata of a server and of its authorization server.
 type found struct {
 	resource string // the resource indicator
 	scopes   []string

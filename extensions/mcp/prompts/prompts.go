@@ -22,13 +22,13 @@ const (
 	order    = 560      // of the commands: after those of files
 )
 
-// Prompts are the prompts of a server. The zero value has none.
+// Prompts are the prompts of a server. The zero value is empty.
 type Prompts struct {
 	mu   sync.Mutex
 	list []*sdk.Prompt
 }
 
-// Fetch requests the prompts, and reports whether they have changed. If the server has none, or
+// Fetch requests the prompts, and reports whether they have changed. If the server offers none, or
 // does not answer, the list stays.
 func (p *Prompts) Fetch(ctx context.Context, session *sdk.ClientSession) (changed bool) {
 	r := session.InitializeResult()

@@ -149,7 +149,7 @@ func resourcesOf(ctx context.Context, s Source) (found []listed, err error) {
 	}
 	for t, err := range session.ResourceTemplates(ctx, nil) {
 		if err != nil || len(found) == mostListed {
-			break // not every server has templates
+			break // not every server offers templates
 		}
 		found = append(found, listed{Server: s.Name, URI: t.URITemplate, Name: clean.Line(t.Name, 200), MIMEType: t.MIMEType})
 	}

@@ -1,5 +1,6 @@
-// Package restart lets a command of the user restart MCP servers of running sessions. The time of
-// a file says when that was requested; sessions compare it with the start of a connection.
+// Package restart lets a command of the user restart MCP servers of running sessions. The
+// modification time of a file is the time of the request. Sessions compare it with the start of a
+// connection.
 package restart
 
 import (

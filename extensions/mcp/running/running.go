@@ -12,7 +12,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Calls are the calls of a server. The zero value has none. It is safe for concurrent use.
+// Calls are the calls of a server. The zero value is empty. It is safe for concurrent use.
 type Calls struct {
 	mu   sync.Mutex
 	last int

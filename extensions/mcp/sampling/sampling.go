@@ -17,7 +17,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/clean"
 )
 
-// Settings say whether and how a server may ask the model.
+// Settings configure whether and how a server may ask the model.
 type Settings struct {
 	Enabled   bool   `json:"enabled" guard:"the server may not ask the model" safe:"false" doc:"The server may ask the model, after your approval each time."`
 	Model     string `json:"model" doc:"Route of the model. Empty: the session's."`

@@ -1,4 +1,4 @@
-// Package secure has the TLS settings of connections to MCP servers.
+// Package secure provides the TLS settings of connections to MCP servers.
 package secure
 
 import (
@@ -12,7 +12,7 @@ import (
 )
 
 // Config returns how connections to a server are checked. verify is true, false or a file with
-// authorities. files has the client certificate: a PEM file with certificate and key, or two
+// authorities. files holds the client certificate: a PEM file with certificate and key, or two
 // files and the password of the key. If both are empty, Config returns nil.
 func Config(verify string, files []string) (*tls.Config, error) {
 	if verify == "" && len(files) == 0 {

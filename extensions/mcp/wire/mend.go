@@ -32,7 +32,8 @@ type message struct {
 // connection; for an unreadable tool, it drops all tools.
 func (d *Dropped) Mend(text []byte) [][]byte { return d.mendAll(text, nil) }
 
-// mendAll is Mend for the answer to the request with the id of. If of is nil, the request is not known.
+// mendAll is Mend for the answer to the request with the id of. If of is nil, the request is
+// unknown.
 func (d *Dropped) mendAll(text []byte, of json.RawMessage) [][]byte {
 	if text = bytes.Trim(text, " \t\r\n"); len(text) == 0 {
 		return nil
@@ -176,7 +177,7 @@ func errorOf(raw json.RawMessage) json.RawMessage {
 	return out
 }
 
-// textOf returns a JSON string without its quotes, and another value as it is written.
+// textOf returns a JSON string without its quotes, and any other value unchanged.
 func textOf(raw json.RawMessage) string {
 	var text string
 	if json.Unmarshal(raw, &text) != nil {
@@ -295,7 +296,7 @@ func initialized(raw json.RawMessage, r map[string]json.RawMessage) json.RawMess
 	return raw
 }
 
-// entry has the fields of a tool. Its schemas are not decoded.
+// entry holds the fields of a tool. Its schemas are not decoded.
 type entry struct {
 	Name         string               `json:"name"`
 	Title        string               `json:"title"`
@@ -390,7 +391,7 @@ func withoutWrong(fields map[string]json.RawMessage) (wrong []string) {
 	return wrong
 }
 
-// part has the fields of a part of a result.
+// part holds the fields of a part of a result.
 type part struct {
 	Type        string                `json:"type"`
 	Text        string                `json:"text,omitempty"`
@@ -542,7 +543,7 @@ func (d *Dropped) fault(text string) {
 	d.faults = append(d.faults, text)
 }
 
-// Faults returns the mistakes in lists of tools since the last call of it.
+// Faults returns the mistakes in lists of tools since its last call.
 func (d *Dropped) Faults() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()

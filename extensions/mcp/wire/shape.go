@@ -20,7 +20,7 @@ func shaped(method string, raw json.RawMessage) json.RawMessage {
 	fields := map[string]json.RawMessage{}
 	_ = json.Unmarshal(raw, &fields) // another type has no fields
 	if kind := textOf(fields["resultType"]); kind != "" && kind != "complete" {
-		return raw // such as input_required, which has requests in the place of a result
+		return raw // such as input_required, with requests in place of a result
 	}
 	switch key := lists[method]; {
 	case key != "":
@@ -63,13 +63,13 @@ func onlyMeta(fields map[string]json.RawMessage, raw json.RawMessage) bool {
 	return len(raw) > 0 && raw[0] == '{'
 }
 
-// silent reports whether a part of the type text has its text in another field.
+// silent reports whether a part of the type text holds its text in another field.
 func silent(raw json.RawMessage) bool {
 	var part map[string]json.RawMessage
 	return json.Unmarshal(raw, &part) == nil && textOf(part["type"]) == "text" && !present(part["text"]) && len(part) > 1
 }
 
-// blank reports whether a content of a resource has neither text nor bytes, but another field.
+// blank reports whether a content of a resource contains neither text nor bytes, but another field.
 func blank(raw json.RawMessage) bool {
 	var part map[string]json.RawMessage
 	if json.Unmarshal(raw, &part) != nil || part["text"] != nil || part["blob"] != nil {

@@ -115,7 +115,7 @@ type readMessages struct {
 	dropped *Dropped
 	events  bool
 	of      json.RawMessage // the id of the request answered by the body; nil: unknown
-	line    []byte          // of an event stream, up to now
+	line    []byte          // the current line of an event stream
 	event   []byte          // the whole lines of the event, or the body
 	out     []byte          // not read yet
 	err     error           // the end of the body
