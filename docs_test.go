@@ -18,8 +18,8 @@ var (
 	notAnchor = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 )
 
-// TestLinks checks that each relative link of the Markdown files leads to a file, and to a heading if it
-// has a fragment.
+// TestLinks checks that each relative link of the Markdown files leads to a file, and to a heading
+// if it has a fragment.
 func TestLinks(t *testing.T) {
 	t.Parallel()
 	links := 0

@@ -22,7 +22,7 @@ const maxWhat = 3
 // No folder may be added.
 var manyWhat = map[string]int{}
 
-// avoided are expressions for which the project has a plain term.
+// avoided are expressions with a plain term in the project.
 var avoided = regexp.MustCompile(`(?i)\b(` + strings.Join([]string{
 	"somebody", "nobody", "anybody", "whoever", "interject(s|ed)?", "unasked", "blacken(s|ed)?", "courtesy",
 	"(take|takes|taken|took|taking) back", "(bring|brings|brought|bringing) back", "broken? off",
@@ -38,12 +38,12 @@ var (
 	inCode   = regexp.MustCompile("(?s)```.*?```|`[^`\n]*`|<!--.*?-->")
 )
 
-// language has the counts of a folder.
+// language holds the counts of a folder.
 type language struct{ avoided, what, words int }
 
 func (l language) tooMuchWhat() bool { return l.what*1000 > maxWhat*l.words }
 
-// storedText has SQL whose comments are in the databases of users, so it does not change.
+// storedText contains SQL whose comments are in the databases of users, so it does not change.
 const storedText = "agent/store/migrations.go"
 
 // TestLanguage limits expressions in comments, messages and documents.
@@ -90,7 +90,7 @@ func TestLanguage(t *testing.T) {
 	}
 }
 
-// noteGo notes the comments of a Go file and, outside of tests, its strings.
+// noteGo collects the comments of a Go file and, outside of tests, its strings.
 func noteGo(t *testing.T, file string, note func(file, text string, comment bool)) {
 	t.Helper()
 	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments|parser.SkipObjectResolution)
@@ -137,8 +137,8 @@ func otherCode(t *testing.T) []string {
 	return files
 }
 
-// noteCode notes the comments of a file, and its whole text if it is no test. The comments of a top
-// folder are counted together.
+// noteCode collects the comments of a file, and its whole text if it is no test. The comments of a
+// top folder are counted together.
 func noteCode(t *testing.T, file string, note func(file, text string, comment bool)) {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -196,8 +196,8 @@ func TestErrorTexts(t *testing.T) {
 	}
 }
 
-// documents lists the Markdown files of the project, the help of the Neovim plugin, and the texts of the VS Code
-// extension. The changelog is history.
+// documents lists the Markdown files of the project, the help of the Neovim plugin, and the texts
+// of the VS Code extension. The changelog is history.
 func documents(t *testing.T) []string {
 	t.Helper()
 	return filesOf(t, func(file string) bool {

@@ -46,7 +46,8 @@ func TestCounts(t *testing.T) {
 	}
 }
 
-// TestJSONOfCommands checks that commands encode JSON with package cli, which keeps &, < and > as they are.
+// TestJSONOfCommands checks that commands encode JSON with package cli, which keeps &, < and > as
+// they are.
 func TestJSONOfCommands(t *testing.T) {
 	t.Parallel()
 	for file := range goFiles(t) {

@@ -112,7 +112,7 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// goPackage has the files of a package by their names, without tests and generated files.
+// goPackage holds the files of a package by their names, without tests and generated files.
 type goPackage struct {
 	files map[string]*ast.File
 	lines int
@@ -146,7 +146,8 @@ func parsePackages(t *testing.T) map[string]*goPackage {
 	return packages
 }
 
-// declarations yields each declared function, type, variable and constant with its file. Methods have no name.
+// declarations yields each declared function, type, variable and constant with its file. Methods
+// are yielded without a name.
 func (p *goPackage) declarations() iter.Seq2[string, ast.Node] {
 	return func(yield func(string, ast.Node) bool) {
 		for file, parsed := range p.files {

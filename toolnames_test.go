@@ -47,7 +47,7 @@ var inTexts = map[string]int{
 	"tools/alias":         4,
 }
 
-// inTemplates has the names of tools of other packages in texts for the model and in the plugins,
+// inTemplates counts the names of other packages' tools in texts for the model and in the plugins,
 // by file. The numbers may only shrink.
 var inTemplates = map[string]int{
 	"codeexec/execute_code.md":                           2, // examples of functions
@@ -93,11 +93,11 @@ func checkTemplates(t *testing.T, owners map[string]string) {
 	}
 }
 
-// TestToolNames lets no package name a tool of another: properties of a tool say how it may
-// be used.
+// TestToolNames forbids a package to name a tool of another: properties of a tool describe how it
+// may be used.
 func TestToolNames(t *testing.T) {
 	t.Parallel()
-	owners := map[string]string{ // of tools' names, whose literal has a constant
+	owners := map[string]string{ // of tools' names, whose literal is a constant
 		"delegate_task": "delegate", "tool_search": "extensions/toolsearch", "tool_call": "extensions/toolsearch",
 	}
 	used := map[string][]string{} // strings by their folder

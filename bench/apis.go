@@ -62,7 +62,8 @@ func apis(l *lab) ([]row, error) {
 	return append(deltas, whole...), err
 }
 
-// apiRows has a row for each API: the processor time per text delta of a response, or per request.
+// apiRows returns a row for each API: the processor time per text delta of a response, or per
+// request.
 func apiRows(l *lab, what, goal string, pieces, requests int) ([]row, error) {
 	var rows []row
 	for _, s := range streams {
@@ -100,8 +101,8 @@ func (s stream) reply(pieces int) string {
 	return text.String()
 }
 
-// apiTime returns the least processor time of three groups of requests, each of which is a turn with a reply of a
-// length in bytes.
+// apiTime returns the least processor time of three groups of requests, each of which is a turn
+// with a reply of a length in bytes.
 func apiTime(l *lab, api, url string, requests, length int) (time.Duration, error) {
 	home := filepath.Join(l.dir, "api-"+api)
 	if err := os.MkdirAll(home, 0o700); err != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// hookOverhead measures what hooks add to a tool call, in this process.
+// hookOverhead measures the cost of hooks for a tool call, in this process.
 func hookOverhead(l *lab) ([]row, error) {
 	none, err := l.beforeCalls(100_000, 0)
 	if err != nil {
@@ -59,8 +59,8 @@ func hookOverhead(l *lab) ([]row, error) {
 
 const hookPayload = `{"hook_event_name":"pre_tool_call","tool_name":"read_file","tool_input":{"path":"a.txt"},"session_id":"s","cwd":"/","transcript_path":"","extra":{}}` + "\n"
 
-// beforeCalls returns the median time of the functions before a call, in a session with extensions. The calls of a model have
-// pauses between them.
+// beforeCalls returns the median time of the functions before a call, in a session with extensions.
+// The calls of a model have pauses between them.
 func (l *lab) beforeCalls(n int, pause time.Duration, list ...extension.Extension) (time.Duration, error) {
 	ctx := context.Background()
 	all, problems := hooks.Parse(map[string]any{"pre_tool_call": []any{map[string]any{"command": fmt.Sprintf("%q hook", l.echo)}}})
@@ -93,7 +93,7 @@ func (l *lab) beforeCalls(n int, pause time.Duration, list ...extension.Extensio
 		return nil
 	}
 	if len(list) > 0 {
-		if err := one(); err != nil { // starts what lasts
+		if err := one(); err != nil { // starts the lasting parts
 			return 0, err
 		}
 		return median(n, func() (time.Duration, error) {

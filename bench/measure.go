@@ -230,8 +230,8 @@ func turnOf(l *lab, c *client, n int, one call) (took, used time.Duration, err e
 	return turnIn(l, c, n, 1, one)
 }
 
-// turnIn runs a turn of n calls, together in each request, and a last request with text. It returns
-// the best of five: a 10 ms clock and a busy machine only add time.
+// turnIn runs a turn of n calls, in requests with up to together calls, and a last request with
+// text. It returns the best of five: a 10 ms clock and a busy machine only add time.
 func turnIn(l *lab, c *client, n, together int, one call) (took, used time.Duration, err error) {
 	took, used = time.Hour, time.Hour
 	for range 5 {

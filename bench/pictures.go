@@ -11,12 +11,12 @@ import (
 	"time"
 )
 
-// pictures measures a prompt with a screenshot of 3840 × 2160, which is fitted, beside the same prompt
-// without it, and the memory of the helper process.
+// pictures measures a prompt with a screenshot of 3840 × 2160, which is fitted, and the same prompt
+// without it. It also measures the memory of the helper process.
 func pictures(l *lab) ([]row, error) {
 	m := image.NewRGBA(image.Rect(0, 0, 3840, 2160))
 	for y := range 2160 {
-		for x := range 3840 { // areas, edges and gradients, as windows have them
+		for x := range 3840 { // areas, edges and gradients, as in windows
 			v := uint8(x/40*y/30 + x*y%7)
 			m.SetRGBA(x, y, color.RGBA{v, v / 2, uint8(x), 255})
 		}
@@ -55,7 +55,7 @@ func pictures(l *lab) ([]row, error) {
 	if _, err := c.close(); err != nil {
 		return nil, err
 	}
-	// The usage of a process has the largest memory of its descendants, of which the helper is the largest.
+	// The usage of a process includes the largest memory of its descendants, here the helper's.
 	usage := reflect.Indirect(reflect.ValueOf(c.cmd.ProcessState.SysUsage()))
 	peak := usage.FieldByName("Maxrss")
 	if !peak.IsValid() {

@@ -42,8 +42,8 @@ func cpu(pid int) (time.Duration, error) {
 	return time.Duration(ticks) * 10 * time.Millisecond, nil
 }
 
-// cpuOfAll is the processor time of a process and everything below it, whether it still
-// runs or has been waited for.
+// cpuOfAll returns the processor time of a process and its descendants, whether they still run or
+// were waited for.
 func cpuOfAll(root int) (time.Duration, error) {
 	parents := map[int]int{}
 	entries, err := os.ReadDir("/proc")

@@ -76,7 +76,7 @@ func search(l *lab) ([]row, error) {
 	return rows, nil
 }
 
-// searchOnce has the model ask for a search at once, and takes the time of its call.
+// searchOnce makes the model call a search at once, and measures the time of the call.
 func searchOnce(l *lab, c *client, pattern string) (time.Duration, error) {
 	l.model.queue(reply{calls: []call{{"search_files", fmt.Sprintf(`{"pattern":%q,"limit":50}`, pattern)}}})
 	var took time.Duration

@@ -57,7 +57,8 @@ type firstPrompt struct {
 	memory, bytes float64
 }
 
-// firstPrompts returns the median of several sessions, each in a new process. If cold is set, the cache is removed before.
+// firstPrompts returns the median of several sessions, each in a new process. If cold is set, the
+// cache is removed before.
 func (l *lab) firstPrompts(place string, cold bool) (out firstPrompt, err error) {
 	var memory []float64
 	out.took, err = median(11, func() (time.Duration, error) {

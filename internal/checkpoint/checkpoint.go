@@ -64,7 +64,7 @@ type State struct {
 	Sum    string `json:"sum,omitempty"`    // SHA-256 of a file's content, in hexadecimal
 	Size   int64  `json:"size,omitempty"`   // of a file
 	Link   string `json:"link,omitempty"`   // the target of a link
-	Editor bool   `json:"editor,omitempty"` // the text of an open document: Mode has no meaning
+	Editor bool   `json:"editor,omitempty"` // the text of an open document: Mode is not used
 	Lost   string `json:"lost,omitempty"`   // why the content is not saved
 }
 
@@ -151,7 +151,7 @@ type Change struct {
 
 	noted int64 // when a tool made it
 	first int64 // when a tool first changed the path
-	late  bool  // a command had run before: the initial tree has the correct Before
+	late  bool  // a command had run before: the initial tree holds the correct Before
 }
 
 // Step is a part of a change, made by the session and not the user.

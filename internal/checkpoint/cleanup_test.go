@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A clean-up runs at the worst moment: between the last scan of a turn and the first scan of the
-// next turn, which takes over its result, or between a first scan and the first command. The
+// A clean-up runs at the worst moment. This is between the last scan of a turn and the first scan
+// of the next turn, which reuses its result, or between a first scan and the first command. The
 // contents found in the store by the scan are then gone. The command's record must still have them.
 func TestCleanUpBetweenScans(t *testing.T) {
 	t.Parallel()

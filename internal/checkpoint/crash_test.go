@@ -128,7 +128,7 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// What is missing after the process was killed may have been removed by the user. It is restored only by name, unless it
+// The user may have removed a file missing after the kill. It is restored only by name, unless it
 // was recorded before.
 func TestRemovedAfterTheProcessWasKilled(t *testing.T) {
 	t.Parallel()

@@ -12,8 +12,8 @@ import (
 )
 
 // Earlier reports whether a session of the workspace has changed the file at path since this
-// process began, and whether the file had the text of its document before. The workspace calls it
-// while the keeper looks at files, so it must not take a lock held then.
+// process began. It also reports whether the file had the text of its document before. The
+// workspace calls it while the keeper looks at files, so it must not take a lock held then.
 func (k *Keeper) Earlier(path string, doc, file []byte) workspace.Earlier {
 	docs, files := asOnDisk(doc), [][]byte{file}
 	changed := false

@@ -207,8 +207,8 @@ func TestDiffApplies(t *testing.T) {
 	}
 }
 
-// TestEarlierTexts expects the keeper to know the texts of files before commands of this or an
-// earlier turn changed them, in git or not, and which files the commands have changed.
+// TestEarlierTexts: commands of this or an earlier turn change files, in git or not. The keeper
+// knows the earlier texts and the changed files.
 func TestEarlierTexts(t *testing.T) {
 	t.Parallel()
 	b := newRepository(t)

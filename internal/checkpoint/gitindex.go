@@ -19,13 +19,13 @@ type repo struct {
 	Objects string // the folder with its objects
 }
 
-// gitIndex has the content of a repository's index.
+// gitIndex holds the content of a repository's index.
 type gitIndex struct {
 	repo
 	file    stamp // of the index file
 	wrote   int64 // when it was written
 	readAt  int64 // when it was read
-	convert bool  // files may have a different text in git than on the disk
+	convert bool  // the texts of files may differ between git and the disk
 	tracked map[string]gitEntry
 	folders map[string]bool // with tracked files
 }
@@ -39,8 +39,7 @@ type gitEntry struct {
 
 // clean returns the id of the object with the content of a file whose stamp is now. If git does not
 // track the file, or the file may have changed, ok is false. Like git, it does not trust a file
-// modified when the index was written or later, because the content may have changed without a
-// change of the stamp.
+// modified when the index was written or later: the content may have changed without a new stamp.
 func (x *gitIndex) clean(path string, now stamp) (id [20]byte, ok bool) {
 	e, tracked := x.tracked[path]
 	if !tracked || !e.regular || e.Modified >= x.wrote || e.Size != now.Size&0xffffffff || e.Modified != now.Modified {
@@ -208,7 +207,7 @@ func (x *gitIndex) entry(data []byte, version uint32, previous string) (name str
 	return name, n, nil
 }
 
-// offsetVarint reads git's variable length number. If data has none, it returns length 0.
+// offsetVarint reads git's variable length number. If data contains none, it returns length 0.
 func offsetVarint(data []byte) (value, length int) {
 	for i, b := range data[:min(len(data), 5)] {
 		if i > 0 {

@@ -29,7 +29,7 @@ type Config struct {
 	Confine Confiner
 	// Report receives notices for the user about unsaved contents. Nil: notices are dropped.
 	Report func(text string)
-	// Log keeps what no checkpoint has. Nil: it is known to this keeper only.
+	// Log keeps the missed changes. Nil: only this keeper knows them.
 	Log Log
 }
 

@@ -16,7 +16,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 )
 
-// bench has a keeper and its folder.
+// bench holds a keeper and its folder.
 type bench struct {
 	*Keeper
 	t     testing.TB
@@ -334,7 +334,8 @@ func TestWhatAPersonChangesMeanwhile(t *testing.T) {
 	}
 }
 
-// What the user deletes, moves or renames while no command runs is not the turn's, also between two commands.
+// The user's deletions, moves and renames while no command runs are not the turn's, even between
+// two commands.
 func TestWhatAPersonRemovesMeanwhile(t *testing.T) {
 	t.Parallel()
 	if !stampsTell {
@@ -376,8 +377,8 @@ func TestWhatAPersonRemovesMeanwhile(t *testing.T) {
 	}
 }
 
-// Files keep their times if a command renames a folder with them. The files are restored all the same, also after a
-// tool or a command has changed them.
+// Files keep their times if a command renames a folder with them. The files are restored all the
+// same, also after a tool or a command has changed them.
 func TestRenamedFolderIsTakenBack(t *testing.T) {
 	t.Parallel()
 	if !stampsTell {
@@ -439,14 +440,14 @@ func TestFoldersOfCommandsThatToolsWriteInto(t *testing.T) {
 	restored, kept := b.restore("Turn")
 	same(t, "restored", restored, []string{"empty/c.txt", "ignored/deep/er/d.txt", "mine/sub/b.txt", "new/by-command", "new/er/own/a.txt"})
 	same(t, "kept", kept, nil)
-	b.sh("rmdir ignored/deep/er") // what a command makes in an ignored folder is not recorded
+	b.sh("rmdir ignored/deep/er") // a command's files in an ignored folder are not recorded
 	if got := b.tree(); got != before {
 		t.Errorf("restored:\n%s\n\nwant:\n%s", got, before)
 	}
 }
 
-// If the session moves a file and the user changes it there, a restore brings the old path back,
-// and takes only the session's lines out of the new file.
+// The session moves a file, and the user changes it there. A restore brings the old path back, and
+// takes only the session's lines out of the new file.
 func TestMovedAndChangedByThePerson(t *testing.T) {
 	t.Parallel()
 	for how, move := range map[string]func(b *bench){

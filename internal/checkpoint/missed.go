@@ -10,7 +10,7 @@ type Missed struct {
 	At       time.Time `json:"at"`                 // of the first of them
 	Why      string    `json:"why"`                // there is no checkpoint
 	Files    []string  `json:"files,omitempty"`    // absolute
-	Commands bool      `json:"commands,omitempty"` // commands ran, too; what they have changed is not known
+	Commands bool      `json:"commands,omitempty"` // commands ran, too; their changes are not known
 }
 
 // mostMissed limits the number of kept turns, and mostMissedFiles the files of each.
@@ -42,13 +42,14 @@ func (p *snapshot) miss(path, why string) {
 	}
 }
 
-// missed is what the snapshot with an id does not have.
+// missed is the changes missing from the snapshot with an id.
 type missed struct {
 	id string
 	Missed
 }
 
-// Missed returns what no checkpoint has of changes at a time or later, the oldest first. files select as in [Choice].
+// Missed returns the changes since a time missing from all checkpoints, the oldest first. files
+// select as in [Choice].
 func (k *Keeper) Missed(since time.Time, files []string) (all []Missed) {
 	for _, m := range k.allMissed() {
 		if m, some := m.without(files, nil); some && !m.At.Before(since) {
@@ -72,7 +73,7 @@ func (k *Keeper) allMissed() (all []Missed) {
 	return all[max(0, len(all)-mostMissed):]
 }
 
-// keepMissed keeps what a snapshot does not have, if there is such a change.
+// keepMissed saves the missed changes if the snapshot missed any.
 func (p *snapshot) keepMissed() {
 	p.k.missedMu.Lock()
 	none := !slices.ContainsFunc(p.k.missed, func(m missed) bool { return m.id == p.record.ID })

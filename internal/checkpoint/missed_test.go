@@ -15,8 +15,8 @@ type notes struct{ all []Missed }
 func (n *notes) LoadMissed() []Missed    { return n.all }
 func (n *notes) SaveMissed(all []Missed) { n.all = all }
 
-// TestMissed makes turns whose checkpoints cannot be written: their changes are known with the reason, in the next
-// process, too, and a restore of an earlier checkpoint names them.
+// TestMissed makes turns whose checkpoints cannot be written: their changes are known with the
+// reason, in the next process, too, and a restore of an earlier checkpoint names them.
 func TestMissed(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, map[string]string{"a.txt": "one\n", "b.txt": "one\n", "c.txt": "one\n"})

@@ -12,8 +12,8 @@ import (
 )
 
 // A tool, commands and the user add lines to the same file in any order. The user saves while a
-// command runs, or changes the file while none does. A restore removes no line of the user, and all
-// lines of the session, unless it leaves the file as it is, or cannot tell them apart.
+// command runs, or changes the file while none does. A restore removes all lines of the session and
+// none of the user, unless it leaves the file as it is, or cannot distinguish them.
 func TestEachLineHasAnOwner(t *testing.T) {
 	t.Parallel()
 	if !stampsTell {

@@ -29,7 +29,7 @@ type Choice struct {
 type Outcome struct {
 	Restored []string
 	Kept     []Kept
-	Missed   []Missed // what could not be restored, because no checkpoint has it; Kept has the files, too
+	Missed   []Missed // changes that could not be restored, because no checkpoint holds them; Kept lists the files, too
 }
 
 // Kept is a file not restored to its earlier state.
@@ -122,7 +122,7 @@ type history struct {
 	path   string
 	was    State  // at the checkpoint
 	left   State  // as the session left it
-	steps  []Step // what the session did; between two, the user or another program changed it
+	steps  []Step // the session's changes; between two, the user or another program changed it
 	unsure bool
 }
 
@@ -361,11 +361,11 @@ func (k *Keeper) alone(ctx context.Context) (leave func(), err error) {
 }
 
 // Restore writes back the files changed by the session since a checkpoint. If the user or another
-// program has changed a file, too, and the changes do not overlap, Restore takes out the session's
-// changes and lists the file in Kept. If they overlap, Restore leaves the file as it is and lists
-// it in Kept, unless choice.Force returns true for it. Each file is restored completely or not at
-// all. Restore saves the overwritten state in a new checkpoint. If the checkpoint does not exist,
-// it returns ErrUnknown.
+// program has also changed a file, and the changes do not overlap, Restore takes out the session's
+// and lists the file in Kept. If they overlap, Restore leaves the file as it is and lists it in
+// Kept, unless choice.Force returns true for it. Each file is restored completely or not at all.
+// Restore saves the overwritten state in a new checkpoint. If the checkpoint does not exist, it
+// returns ErrUnknown.
 func (k *Keeper) Restore(ctx context.Context, id string, choice Choice) (Outcome, error) {
 	leave, err := k.alone(ctx)
 	if err != nil {
@@ -516,7 +516,7 @@ func (r *restorer) merge(h history, now workspace.Image) bool {
 	if changed {
 		err := r.Files.PutBack(r.ctx, h.path, imageOf(want, text), func(now workspace.Image) error {
 			if !stateOf(now).same(present) {
-				return errOthers // the user goes on
+				return errOthers // the user continues to edit
 			}
 			return nil
 		})

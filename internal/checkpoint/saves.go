@@ -58,7 +58,7 @@ func (k *Keeper) Saved(d Saved) {
 	p.saves = append(p.saves, s)
 }
 
-// onDisk returns the bytes of a text on the disk. An editor has a document as UTF-8; saved is its
+// onDisk returns the bytes of a text on the disk. Editors hold documents as UTF-8; saved is its
 // text, and disk are its bytes.
 func onDisk(disk, saved, text []byte) []byte {
 	mark := []byte("\ufeff")

@@ -33,9 +33,9 @@ type snapshot struct {
 
 	mu      sync.Mutex
 	record  *record
-	written bool             // the record has a file
+	written bool             // the record's file exists
 	unadded []string         // paths of changes missing from the file
-	failed  error            // why it has no file
+	failed  error            // why its file could not be written
 	unseen  string           // why changes of commands are not found: there is no first scan, or the last scan failed
 	base    *tree            // of the first scan; nil: there is none
 	newest  *tree            // of the last scan; nil: there was none
@@ -300,7 +300,7 @@ func (p *snapshot) willWrite(path string, old workspace.Image) error {
 	c, known := p.record.change(path)
 	if known {
 		p.takeSaves(c)
-		if users, ok := p.users[path]; ok && !c.Begun { // what is different now, a command did
+		if users, ok := p.users[path]; ok && !c.Begun { // any difference is a command's
 			c.next(users)
 			delete(p.users, path)
 		}
@@ -343,7 +343,7 @@ func (p *snapshot) noteFolders(path string, commands spans) {
 	}
 }
 
-// keepText saves the content of a state. If it cannot, the state says why.
+// keepText saves the content of a state. If it cannot, it sets Lost to the reason.
 func (s *Store) keepText(state *State, text []byte, limits Limits) {
 	if state.Kind != kindFile || state.Lost != "" {
 		return
@@ -355,15 +355,15 @@ func (s *Store) keepText(state *State, text []byte, limits Limits) {
 	}
 }
 
-// savedByUser reports whether the user has changed the file in this turn. Then only what tools do from
-// now on is certainly not the user's. Its caller holds mu.
+// savedByUser reports whether the user has changed the file in this turn. If so, only later changes
+// by tools are certainly not the user's. Its caller holds mu.
 func (p *snapshot) savedByUser(path string) bool {
 	_, ok := p.users[path]
 	return ok || slices.ContainsFunc(p.saves, func(s save) bool { return s.path == path })
 }
 
-// byUser reports whether the user, and no command, left a path in the state now, which differs
-// from what is recorded. Its caller holds mu.
+// byUser reports whether the user, and no command, left a path in the state now, which differs from
+// the recorded state. Its caller holds mu.
 func (p *snapshot) byUser(path string, now State, commands spans) bool {
 	if users, ok := p.users[path]; ok && users.same(now) {
 		return true
@@ -385,8 +385,8 @@ func (p *snapshot) byUser(path string, now State, commands spans) bool {
 	return stampsTell && !commands.hold(stampOf(found.Info).Changed) && !p.movedByCommand(path, stampOf(found.Info), commands)
 }
 
-// movedByCommand reports whether a command has renamed a folder with a path in it, which has this stamp. Its caller
-// holds mu.
+// movedByCommand reports whether a command has renamed a folder with a path in it, which has this
+// stamp. Its caller holds mu.
 func (p *snapshot) movedByCommand(path string, now stamp, commands spans) bool {
 	if p.base == nil || p.base.covers(path) || now.Inode == 0 || now.Changed >= p.base.stamped {
 		return false
@@ -813,8 +813,8 @@ func (c *comparison) movedFrom(now entry) string {
 	return c.gone[now.identity()]
 }
 
-// identity returns what stays the same if a folder with the entry is renamed. The times of a folder also tell changes
-// of what it contains.
+// identity returns the part of the stamp unchanged by a rename of a folder around the entry. The
+// times of a folder also change with its content.
 func (e entry) identity() stamp {
 	if e.kind() == kindFolder {
 		return stamp{Inode: e.Inode, Mode: e.Mode}

@@ -14,7 +14,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
-// Store has all checkpoints of a user. It is safe for concurrent use, also by several processes.
+// Store holds all checkpoints of a user. It is safe for concurrent use, also by several processes.
 // It creates files and folders when they are needed.
 type Store struct {
 	dir    string

@@ -61,7 +61,7 @@ func (s *Store) Waiting(ctx context.Context, c Config) ([]Waiting, error) {
 	return found, nil
 }
 
-// restoredByHand reports whether the path of a change has its earlier state again.
+// restoredByHand reports whether the path of a change is back in its earlier state.
 func restoredByHand(ctx context.Context, files *workspace.Workspace, change *Change) bool {
 	now, err := files.Look(ctx, change.Path)
 	return err == nil && stateOf(now).same(change.Before)
@@ -168,8 +168,8 @@ func (s *Store) sessionsWith(fits func(folders []string) bool) (sessions []strin
 	return sessions, nil
 }
 
-// SessionsIn returns the sessions with checkpoints whose folders, at the newest checkpoint, include dir, whatever path
-// names it.
+// SessionsIn returns the sessions with checkpoints whose folders, at the newest checkpoint, include
+// dir, whatever path names it.
 func (s *Store) SessionsIn(dir string) ([]string, error) {
 	return s.sessionsWith(func(folders []string) bool {
 		return slices.ContainsFunc(folders, func(folder string) bool { return folderpath.Same(folder, dir) })
@@ -225,8 +225,8 @@ func safeID(id string) string {
 	return id
 }
 
-// Accepted changes are lines of a file beside the records of their session. A line names the checkpoint, the path and its
-// state after the change. A later change of the same turn waits again.
+// Accepted changes are lines of a file beside the records of their session. A line names the
+// checkpoint, the path and its state after the change. A later change of the same turn waits again.
 const acceptedFile = "accepted"
 
 type acceptedLine struct {

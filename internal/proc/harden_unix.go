@@ -16,7 +16,7 @@ func hardenCommon() error {
 			os.Unsetenv(name) // the name came from the environment
 		}
 	}
-	// The hard limit stays: someone who looks for a crash of his own may raise it.
+	// The hard limit stays: a user may raise it to debug a crash.
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_CORE, &limit); err != nil {
 		return fmt.Errorf("reading the core limit: %w", err)

@@ -252,7 +252,7 @@ type holder struct {
 	stale bool // takes no new commands; guarded by owner.mu
 	idle  *time.Timer
 
-	up     chan struct{} // closed when it holds, or failed says why it does not
+	up     chan struct{} // closed when it is ready, or failed is set
 	failed error
 	over   chan struct{} // closed when nothing of it is left
 
@@ -289,7 +289,7 @@ func (o *holder) isOver() bool {
 	}
 }
 
-// run makes the holder and hears it until nothing of it is left.
+// run makes the holder and serves it until nothing of it is left.
 func (o *holder) run(plan *confine.Plan, shown string) {
 	defer close(o.over)
 	defer o.cancel()
@@ -359,7 +359,7 @@ func (p *Process) hold(ctx context.Context, stdin *os.File, encoded []byte) erro
 	return p.begin(ctx, Cmd{Args: []string{"the holder of a sandbox"}}, pipes, encoded)
 }
 
-// end begins to end the holder and everything in it.
+// end begins to end the holder and all its processes.
 func (o *holder) end() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -545,7 +545,7 @@ type worker struct {
 	socket int
 	pidfd  int
 
-	gone   chan struct{} // closed when it and everything below it has gone
+	gone   chan struct{} // closed when it and all its descendants have ended
 	once   sync.Once
 	fdsMu  sync.Mutex
 	closed bool
@@ -554,7 +554,7 @@ type worker struct {
 // left records the worker's end.
 func (w *worker) left() { w.once.Do(func() { close(w.gone) }) }
 
-// is notes the worker's process. If the worker was given up, it returns false.
+// is records the worker's process. If the worker was given up, it returns false.
 func (w *worker) is(pidfd int) bool {
 	w.fdsMu.Lock()
 	defer w.fdsMu.Unlock()
@@ -577,7 +577,7 @@ func (w *worker) wake() { w.signal(unix.SIGCONT) }
 // kill kills the worker. Its holder kills the remaining processes.
 func (w *worker) kill() { w.signal(unix.SIGKILL) }
 
-// outdated has no further command start in the holder.
+// outdated prevents the start of further commands in the holder.
 func (w *worker) outdated() {
 	h := w.holder.owner
 	h.mu.Lock()

@@ -486,8 +486,8 @@ func TestProtect(t *testing.T) {
 	}
 }
 
-// If a file is replaced from outside while a command runs, as the user's own git replaces its
-// settings, the new file is also protected from the command.
+// While a command runs, a file is replaced from outside, as the user's own git replaces its
+// settings. The new file is also protected from the command.
 func TestReplacedWhileRunning(t *testing.T) {
 	t.Parallel()
 	for name, replace := range map[string]func(path string) error{

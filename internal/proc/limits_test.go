@@ -22,8 +22,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/proc/confine"
 )
 
-// hog as first argument makes the test binary take as many megabytes as its second
-// says, hold them for a while, and say so.
+// hog as first argument makes the test binary allocate the megabytes in its second argument, hold
+// them for a while, and report it.
 const hog = "hog"
 
 func takeMemory(megabytes string) int {
@@ -107,7 +107,7 @@ func TestLimitBetweenCounts(t *testing.T) {
 type limitTest struct {
 	name, script string
 	limits       Limits
-	limit, out   string // Exit.Limit; what the output has
+	limit, out   string // Exit.Limit; a part of the output
 }
 
 func checkLimits(t *testing.T, tests []limitTest) {
@@ -175,8 +175,8 @@ func TestSupervisorStopped(t *testing.T) {
 	}
 }
 
-// If a child stops its supervisor and ends, its call takes no longer than others, even if the
-// supervisor had no time to close its copies of the child's outputs.
+// If a child stops its supervisor and ends, its call takes no longer than others. This holds even
+// if the supervisor's copies of the child's outputs are still open.
 func TestSupervisorStoppedAndNobodyAsks(t *testing.T) {
 	t.Parallel()
 	for name, script := range map[string]string{

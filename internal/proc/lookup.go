@@ -150,7 +150,7 @@ func interpreterOf(path string) string {
 	return words[0]
 }
 
-// cause is an error's text without the path, which is said already.
+// cause returns an error's text without the path, which is already in the message.
 func cause(err error) string {
 	if pathErr, ok := err.(*fs.PathError); ok {
 		return pathErr.Err.Error()

@@ -78,7 +78,7 @@ func isIn(path, dir string) bool {
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// Stop begins to end everything below, as [Process.Stop] does.
+// Stop begins to end the child and its descendants, like [Process.Stop].
 func (g *EditorChild) Stop(grace time.Duration) {
 	select {
 	case <-g.told:

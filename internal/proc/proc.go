@@ -8,7 +8,7 @@
 // The first call of main, and of each TestMain with child processes, must be Main of package
 // supervisor. On Windows there is no supervisor: a job object ends the tree.
 //
-// Everything here is safe for concurrent use.
+// All functions and types are safe for concurrent use.
 package proc
 
 import (
@@ -48,7 +48,7 @@ type Cmd struct {
 	// Trusted lets a child of root keep the capabilities for reading other processes, ours among
 	// them. It is for programs chosen by the user, such as podman, never for commands of a model.
 	Trusted bool
-	// Limits bound the child and everything below it together.
+	// Limits bound the child and its descendants together.
 	Limits Limits
 	// Confine bounds what they reach; nil: nothing does. See package sandbox.
 	Confine *confine.Plan
@@ -85,9 +85,9 @@ type WindowSize struct{ Rows, Cols uint16 }
 
 // Exit is how a child ended.
 type Exit struct {
-	Code   int    // exit code; 128+signal when a signal ended it, as a shell says it
+	Code   int    // exit code; 128+signal if a signal ended it, as in a shell
 	Signal string // "SIGKILL", …; empty after a normal exit
-	Limit  string // the limit because of which everything was ended: LimitMemory, LimitProcesses, or empty
+	Limit  string // the exceeded limit for which all processes were ended: LimitMemory, LimitProcesses, or empty
 }
 
 // StartError explains why a program did not start. It wraps the system's error: [fs.ErrNotExist]
@@ -104,8 +104,8 @@ func (e *StartError) Unwrap() error { return e.Err }
 // quiet is the silence after which an open pipe is given up.
 const quiet = 100 * time.Millisecond
 
-// Run starts a child and waits for it. When ctx ends first, everything below is
-// ended, and Run returns how the child ended together with ctx.Err().
+// Run starts a child and waits for it. If ctx ends first, the child and its descendants are ended,
+// and Run returns how the child ended together with ctx.Err().
 func Run(ctx context.Context, c Cmd) (Exit, error) {
 	p, err := Start(ctx, c)
 	if err != nil {

@@ -30,7 +30,7 @@ type Process struct {
 
 // Start starts a child in a job object, which ends with us. It returns once the program runs. If
 // the program does not start, it returns a [*StartError]. When ctx ends, the whole job is ended at
-// once: Windows has no gentle way.
+// once: Windows offers no gentler way.
 func Start(ctx context.Context, c Cmd) (*Process, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -150,7 +150,7 @@ func (p *Process) Done() <-chan struct{} { return p.done }
 // Pid is the child's process id.
 func (p *Process) Pid() int { return p.cmd.Process.Pid }
 
-// Stop ends everything below at once, whatever the grace. It may be called again.
+// Stop ends the child and its descendants at once, without a grace period. It may be called again.
 func (p *Process) Stop(time.Duration) {
 	p.endJob()
 	p.cmd.Process.Kill() // it may have ended already

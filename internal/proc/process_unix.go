@@ -34,7 +34,7 @@ func (c Cmd) grace() time.Duration {
 // Process is a running child, and all its descendants.
 type Process struct {
 	pid        int
-	owner      owner // of it and everything below
+	owner      owner // of it and its descendants
 	settled    bool  // the owner has reported the end of all processes
 	status     *bufio.Reader
 	statusFile *os.File
@@ -93,11 +93,11 @@ func (c Cmd) spec() (encoded []byte, err error) {
 	return encoded, nil
 }
 
-// owner owns a child and everything below it, between the server and them: a supervisor
-// of this child alone, or a worker of a holder.
+// owner owns a child and its descendants for the server: a supervisor of this child alone, or a
+// worker of a holder.
 type owner interface {
-	wake() // has it go on if something has stopped it
-	kill() // ends everything below it, and it
+	wake() // continues it if it was stopped
+	kill() // ends its descendants, and itself
 	// wait returns once nothing of the child is left. settled: the owner has reported it. The error
 	// is about the owner's own end, if known.
 	wait(settled bool) error
@@ -161,8 +161,8 @@ func (p *Process) supervise(files []*os.File) error {
 	return err
 }
 
-// begin sends the spec to the owner, and waits until the child runs. The owner may say so only when
-// the child has run for some milliseconds; a stop reaches it before.
+// begin sends the spec to the owner, and waits until the child runs. The owner may report it only
+// after some milliseconds; a stop reaches it before.
 func (p *Process) begin(ctx context.Context, c Cmd, pipes *pipes, encoded []byte) (err error) {
 	p.control, p.statusFile, p.status = pipes.control, pipes.status, bufio.NewReaderSize(pipes.status, 256)
 	rest := p.keepAwake(ctx)
@@ -178,7 +178,7 @@ func (p *Process) begin(ctx context.Context, c Cmd, pipes *pipes, encoded []byte
 		if errors.Is(err, errStale) {
 			p.owner.outdated()
 		}
-		p.owner.wait(p.settled) // its answer was heard
+		p.owner.wait(p.settled) // its answer was read
 		p.group.remove()
 		return err
 	}
@@ -392,8 +392,8 @@ func (p *Process) Done() <-chan struct{} { return p.done }
 // Pid is the child's process id.
 func (p *Process) Pid() int { return p.pid }
 
-// Stop begins to end everything below: SIGTERM, then SIGKILL after grace. It does
-// not wait, and may be called at any time and again, with a shorter grace too.
+// Stop begins to end the child and its descendants: SIGTERM, then SIGKILL after grace. It does not
+// wait, and may be called at any time and again, with a shorter grace too.
 func (p *Process) Stop(grace time.Duration) {
 	p.controlMu.Lock()
 	defer p.controlMu.Unlock()
@@ -498,7 +498,7 @@ func (p *Process) closeControl() {
 	}
 }
 
-// pipes are the ends of everything between the server, the supervisor and the child.
+// pipes are the ends of all pipes between the server, the supervisor and the child.
 type pipes struct {
 	childEnds       []*os.File // the child's 0, 1, 2; the supervisor's 3, 4
 	control, status *os.File

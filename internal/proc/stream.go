@@ -81,7 +81,7 @@ func (o *output) copyRest(buf []byte) {
 	}
 }
 
-// drain lets copying go on while bytes come, for a short while.
+// drain continues copying for a short while, as long as bytes arrive.
 func (o *output) drain() {
 	o.end.CompareAndSwap(0, time.Now().Add(longestDrain).UnixNano())
 	o.extend()

@@ -239,7 +239,7 @@ func (b *Box) bounds(ctx context.Context) (m Mechanism, temp *Temp, err error) {
 	return m, temp, err
 }
 
-// enforce has a command bound by a policy, with the session's caches.
+// enforce bounds a command by a policy, with the session's caches.
 func (b *Box) enforce(ctx context.Context, m Mechanism, policy Policy, c *proc.Cmd) error {
 	if c.Scratch != "" {
 		policy.Writable = append(policy.Writable, c.Scratch)
@@ -400,7 +400,8 @@ func gitRefused(output string) bool {
 	return false
 }
 
-// rootsExist returns an error if the first workspace folder was renamed or removed while the session was open.
+// rootsExist returns an error if the first workspace folder was renamed or removed while the
+// session was open.
 func (b *Box) rootsExist() error {
 	if b.cfg.Roots == nil {
 		return nil

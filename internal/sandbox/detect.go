@@ -45,7 +45,7 @@ func Detect(ctx context.Context) Mechanism {
 			onHost.mechanism = &m
 			return m
 		}
-		if errs[m.Kind] == nil { // the weaker of two alike fails for the same reason
+		if errs[m.Kind] == nil { // the weaker of two similar mechanisms fails for the same reason
 			errs[m.Kind] = err
 		}
 	}

@@ -416,8 +416,8 @@ git init -q n; for i in $(seq 20); do git -C n config alias.a$i '!x'; git -C n c
 	}
 }
 
-// A command goes on in the background while the user changes a configuration, and another
-// command makes a repository: neither is open to it.
+// While a background command runs, the user changes a configuration, and another command makes a
+// repository: it can write neither.
 func TestBackgroundIsBound(t *testing.T) {
 	t.Parallel()
 	testneed.Extra(t)

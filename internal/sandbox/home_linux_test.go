@@ -24,8 +24,8 @@ var planted = []string{
 	".cargo/bin/cargo", ".cargo/config.toml", ".cargo/env", ".rustup/toolchains/stable/bin/rustc", ".local/bin/ls", "bin/ls", ".dotnet/tools/x", ".deno/bin/deno", ".bun/bin/bun",
 }
 
-// TestPlanted has a command leave each of them, where there is something already and where
-// there is not. Nothing reaches the user's home.
+// TestPlanted runs a command that writes each of them, over existing files and as new files.
+// Nothing reaches the user's home.
 func TestPlanted(t *testing.T) {
 	t.Parallel()
 	testneed.Long(t)
@@ -142,7 +142,7 @@ func TestReadOnlyCaches(t *testing.T) {
 	}
 }
 
-// TestSharedCaches has the user's caches written, and nothing beside them.
+// TestSharedCaches expects a command to write the user's caches, and nothing beside them.
 func TestSharedCaches(t *testing.T) {
 	t.Parallel()
 	for _, m := range here(t) {
@@ -160,7 +160,7 @@ func TestSharedCaches(t *testing.T) {
 	}
 }
 
-// TestHomeHidden has nothing of a home there but tools, caches and settings.
+// TestHomeHidden expects only tools, caches and settings of a home to be visible.
 func TestHomeHidden(t *testing.T) {
 	t.Parallel()
 	testneed.Long(t)
@@ -205,8 +205,7 @@ cat .gitconfig .config/pip/pip.conf; echo x > new; echo x > .gitconfig; mkdir .c
 	}
 }
 
-// TestUnnamedSockets has programs of the user's listen where no list and no variable names
-// them.
+// TestUnnamedSockets opens sockets of the user's programs at paths in no list and no variable.
 func TestUnnamedSockets(t *testing.T) {
 	t.Parallel()
 	testneed.Long(t)

@@ -58,7 +58,7 @@ var toolSecrets = []string{
 	".cache/ksshaskpass", ".cache/gnome-keyring", ".cache/evolution", ".cache/aws", ".cache/gcloud",
 }
 
-// cache is a tool's folder. If its program is there, commands have the folder, too.
+// cache is a tool's folder. If its program is installed, commands see the folder, too.
 type cache struct {
 	path, program string
 	// programs reports whether the folder holds programs installed by the user. Without layers,

@@ -20,7 +20,7 @@ var selfRunners = []string{
 	".cache/p10k-instant-prompt-u.zsh", ".npm/_npx/1/x",
 }
 
-// TestHomeIsWorkspace has the home itself opened as a workspace.
+// TestHomeIsWorkspace opens the home itself as the workspace.
 func TestHomeIsWorkspace(t *testing.T) {
 	t.Parallel()
 	testneed.Long(t)
@@ -58,7 +58,7 @@ func TestHomeIsWorkspace(t *testing.T) {
 	}
 }
 
-// TestPrompt has a user of Powerlevel10k open a shell after a command has left a prompt.
+// TestPrompt opens the shell of a Powerlevel10k user after a command has written a prompt.
 func TestPrompt(t *testing.T) {
 	t.Parallel()
 	zsh := testneed.Program(t, "zsh", "")

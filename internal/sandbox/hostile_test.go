@@ -31,8 +31,8 @@ import (
 
 const canary = "CANARY-XYZZY"
 
-// victim is a user's machine in small: a home with secrets, a workspace, files
-// beside it, sockets, and a process of the user's.
+// victim is a small model of a user's machine: a home with secrets, a workspace, files beside it,
+// sockets, and a process of the user.
 type victim struct {
 	t                           *testing.T
 	base, home, hermes, ws, out string
@@ -181,7 +181,7 @@ func (v *victim) run(script string) string {
 	return out
 }
 
-// start runs a script whose changes are not reviewed, as while it goes on in the background.
+// start runs a script without a review, like a still running background command.
 func (v *victim) start(script string) string {
 	v.t.Helper()
 	self, err := os.Executable()
@@ -261,8 +261,8 @@ func (m Mechanism) letter(mode Mode) string {
 var hostile = []struct {
 	name   string
 	script string
-	// held looks at the output and the machine afterwards. Nil: the output has
-	// neither the canary nor the word "broken".
+	// held checks the output and the machine afterwards. Nil: the output contains neither the
+	// canary nor the word "broken".
 	held func(v *victim, out string) bool
 	open string // see letter
 }{
@@ -570,7 +570,7 @@ func TestSessionsTemp(t *testing.T) {
 	t.Parallel()
 	for _, m := range here(t) {
 		if m.Kind == Landlock {
-			continue // /tmp is everybody's there, which Lacks says
+			continue // /tmp is shared there, which Lacks reports
 		}
 		t.Run(m.letter(WorkspaceWrite), func(t *testing.T) {
 			t.Parallel()

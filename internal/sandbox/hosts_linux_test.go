@@ -38,7 +38,7 @@ var hosts = []struct {
 	},
 }
 
-// hostKind and hostWords tell a test on a host which mechanism and which words to expect.
+// hostKind and hostWords name the expected mechanism and words for a test on a host.
 const (
 	hostKind  = "HERMES_LS_TEST_KIND"
 	hostWords = "HERMES_LS_TEST_WORDS"

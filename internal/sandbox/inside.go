@@ -11,7 +11,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 )
 
-// insideLimit is how long a program of ours may work in the sandbox.
+// insideLimit is the timeout for the server's programs in the sandbox.
 const insideLimit = 30 * time.Second
 
 // insideOutput bounds its output, in bytes.
@@ -20,8 +20,8 @@ const insideOutput = 16 << 20
 // shell runs the scripts of this package.
 const shell = "/bin/sh"
 
-// inside runs a script of ours in a sandbox in which it can write only some folders, and
-// has no network. Links are not followed to the folders.
+// inside runs a script of the server in a sandbox. The script can write only some folders, and has
+// no network. Links are not followed to the folders.
 func (b *Box) inside(ctx context.Context, script string, input []byte, writable []string, args ...string) (out string, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), insideLimit)
 	defer cancel()

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A command in need of a user's key fails with the reason and the remedy, for each way to sign and
-// with the error texts of the real programs.
+// If a command needs a user's key, the hint contains the reason and the remedy, for each way to
+// sign and with the real programs' error texts.
 func TestExplainMissedKeys(t *testing.T) {
 	t.Parallel()
 	const commit = `git -c user.name=A -c user.email=a@b -c commit.gpgsign=true -c user.signingkey=KEY -c gpg.format=FORMAT commit --allow-empty -m x`

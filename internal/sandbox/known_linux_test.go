@@ -62,7 +62,7 @@ func TestKnownWrites(t *testing.T) {
 					w.Old = []byte(place.old)
 				}
 				switch how {
-				case "before": // the program was first, and the user has seen only what has changed
+				case "before": // the program was first, and the user has seen only the difference
 					v.write(name, place.hostile)
 					w.Old, w.New = []byte(place.hostile), []byte(place.hostile+"\n# mine\n")
 				case "unsaved":

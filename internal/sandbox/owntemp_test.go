@@ -11,7 +11,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/sandbox/fspath"
 )
 
-// TestInTemp shows commands the folders of a program in a folder for temporary files, and no home beside it.
+// TestInTemp shows commands the folders of a program in a folder for temporary files, and no home
+// beside it.
 func TestInTemp(t *testing.T) {
 	t.Parallel()
 	dir, err := os.MkdirTemp("/tmp", "intemp")

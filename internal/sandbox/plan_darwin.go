@@ -6,7 +6,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 )
 
-// apply has a command run by sandbox-exec.
+// apply makes sandbox-exec run the command.
 func (m Mechanism) apply(p Policy, c *proc.Cmd, _ *Temp) error {
 	if m.Kind == Seatbelt {
 		c.Args = append([]string{sandboxExec, "-p", profile(p)}, slices.Clone(c.Args)...)

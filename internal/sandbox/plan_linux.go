@@ -12,7 +12,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/proc/confine"
 )
 
-// apply has a command bound by a policy, as far as the mechanism can.
+// apply bounds a command by a policy, as far as the mechanism can.
 func (m Mechanism) apply(p Policy, c *proc.Cmd, stand *Temp) error {
 	plan := &confine.Plan{Scoped: m.Scoped}
 	switch m.Kind {
@@ -69,7 +69,7 @@ func (m Mechanism) mounts(plan *confine.Plan, p Policy, stand *Temp, shmMB int) 
 	return p.standIn(plan, stand)
 }
 
-// standIn puts a folder of ours in place of the home.
+// standIn mounts a folder of ours over the home.
 func (p Policy) standIn(plan *confine.Plan, stand *Temp) error {
 	if p.view == nil || p.view.home == "" {
 		return nil

@@ -14,7 +14,7 @@ import (
 
 // host holds the properties of a host on which mechanisms depend.
 type host struct {
-	settings    map[string]string // of the kernel, by name, as far as it has them
+	settings    map[string]string // existing kernel settings, by name
 	filtered    bool              // a seccomp filter bounds us, as in a container
 	root        bool
 	landlock    int   // version

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// why says why no mechanism works.
+// why explains why no mechanism works.
 func why(errs map[Kind]error) string {
 	var reasons []string
 	for kind, err := range errs {

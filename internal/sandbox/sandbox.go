@@ -64,8 +64,8 @@ type Policy struct {
 	real fspath.Resolver // of all its paths; nil: nothing was resolved
 }
 
-// resolver follows the links of the policy's paths. A policy is for one command, so each path is
-// looked at once.
+// resolver follows the links of the policy's paths. A policy is for a single command, so each path
+// is read only once.
 func (p *Policy) resolver() fspath.Resolver {
 	if p.real == nil {
 		p.real = fspath.Resolver{}
@@ -95,7 +95,7 @@ const (
 	Unknown    Kind = "unknown" // it was not found out in time; nothing is started then
 )
 
-// Enforces says in a sentence how far a mode is enforced, and by which means.
+// Enforces describes in a sentence how far and by which means a mode is enforced.
 func (m Mechanism) Enforces(mode Mode) string {
 	writes := "the workspace, the session's own /tmp and tool caches"
 	if m.Kind == Landlock || m.Kind == Seatbelt {
@@ -122,7 +122,7 @@ func (m Mechanism) Enforces(mode Mode) string {
 	return "not enforced: " + m.Reason
 }
 
-// Says is a sentence about a policy: its mode, how far it is enforced, and by which means.
+// Says returns a sentence about a policy: its mode, how far it is enforced, and by which means.
 func (m Mechanism) Says(p Policy) string {
 	if p.Mode == Off || p.Mode == "" {
 		return "switched off (sandbox.mode): commands run with your own rights, watched by approvals"

@@ -126,8 +126,8 @@ func TestStandingEnds(t *testing.T) {
 	}
 }
 
-// What was there before a command gets its content back if its change is denied, also where no mount holds it. What the
-// command wrote is kept aside.
+// If a change by a command is denied, the earlier content is restored, even without mounts. The
+// command's file is kept aside.
 func TestDeniedIsRestored(t *testing.T) {
 	t.Parallel()
 	for _, m := range here(t) {

@@ -121,7 +121,7 @@ func writable(dir *os.Root, base string, old fs.FileInfo) error {
 func writeTemp(dir *os.Root, temp string, text []byte, old fs.FileInfo) (err error) {
 	mode := fs.FileMode(0o644)
 	if old != nil {
-		mode = 0o600 // until it has its owner
+		mode = 0o600 // until its owner is set
 	}
 	f, err := dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {

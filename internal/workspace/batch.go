@@ -31,8 +31,8 @@ func (w *Workspace) Batch(ctx context.Context, actions []Action) ([]*Written, er
 	return w.BatchIf(ctx, actions, func([]*Written) error { return nil })
 }
 
-// BatchIf is [Workspace.Batch], but nothing is written before agree has seen what it will
-// return. If agree returns an error, nothing is written, and BatchIf returns the error.
+// BatchIf is [Workspace.Batch], but agree sees the planned result before anything is written. If
+// agree returns an error, nothing is written, and BatchIf returns the error.
 func (w *Workspace) BatchIf(ctx context.Context, actions []Action, agree func(planned []*Written) error) ([]*Written, error) {
 	if err := w.writing.lock(ctx); err != nil {
 		return nil, err
@@ -77,14 +77,14 @@ type batchFile struct {
 	link  bool    // a symbolic link, which can only be removed
 	gone  bool    // and it will be
 	doc   *opened // open in the editor
-	since Since   // what has become of it since it was read
+	since Since   // changes since it was read
 	note  string  // the editor did not save it
 	old   []byte  // the text before, the editor's if it is open; nil: nothing was there
 	text  []byte  // the text after; nil: nothing will be there
 	from  *batchFile
 	moved bool // it went elsewhere
 	mode  fs.FileMode
-	// refused is why the editor did not show the path, at which the disk has nothing.
+	// refused is why the editor did not show the path, which is missing on disk.
 	refused error
 }
 
@@ -236,8 +236,8 @@ func (f *batchFile) changed() bool {
 	return f.gone || (f.old == nil) != (f.text == nil) || !bytes.Equal(f.old, f.text)
 }
 
-// run makes the planned changes: files first, then open documents, then
-// removals, which are put aside until everything else is there.
+// run makes the planned changes: files first, then open documents, then removals, which are put
+// aside until all else is done.
 func (b *batch) run() error {
 	for _, phase := range []func(*batchFile) error{b.writeFile, b.changeDocument, b.putAside} {
 		for _, f := range b.order {
@@ -387,7 +387,7 @@ func (b *batch) putAside(f *batchFile) error {
 		return root.Rename(aside, rel)
 	})
 	final := func() {}
-	b.settled = append(b.settled, func() { final = b.w.noteTemp(f.place, temp, "") }) // from now on it does not come back
+	b.settled = append(b.settled, func() { final = b.w.noteTemp(f.place, temp, "") }) // from now on it is not restored
 	b.trash = append(b.trash, func() error {
 		defer done()
 		defer final()
@@ -396,8 +396,8 @@ func (b *batch) putAside(f *batchFile) error {
 	return nil
 }
 
-// undoAll undoes the changes, the last first. Its error contains failure, and says if a
-// change could not be undone.
+// undoAll undoes the changes, the last first. Its error contains failure, and mentions each change
+// that could not be undone.
 func (b *batch) undoAll(failure error) error {
 	var stuck []error
 	for _, undo := range slices.Backward(b.undo) {

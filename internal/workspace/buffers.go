@@ -30,7 +30,7 @@ type buffer struct {
 	pieces  *textenc.GapBuffer // nil: only whole
 	moved   chan struct{}
 	want    []byte // the text of a sent edit; nil: none
-	reached bool   // the document has had it
+	reached bool   // the document has contained it
 }
 
 // Change is an entry of a didChange. No Range: Text is the whole document.
@@ -184,7 +184,7 @@ func (b *buffer) document(path string) Document {
 	return Document{Path: path, Version: b.version, Text: b.whole}
 }
 
-// has reports whether the document has a text, but for CR and the end of the last line.
+// has reports whether the document equals a text, apart from CR and the end of the last line.
 func (b *buffer) has(want []byte) bool {
 	if want == nil || max(b.size()-len(want), len(want)-b.size()) > bytes.Count(want, []byte("\n"))+2 {
 		return false

@@ -116,8 +116,8 @@ func (r *readTexts) seenAt(abs string) bool {
 	return seen
 }
 
-// editorText returns the editor's text at an absolute path. If the editor has none, or the
-// path is a link, it returns nil.
+// editorText returns the editor's text at an absolute path. If there is none, or the path is a
+// link, it returns nil.
 func (v *view) editorText(ctx context.Context, path string) ([]byte, error) {
 	doc, ok, err := Document{}, false, error(nil)
 	switch p, outside := v.locate(path); {

@@ -10,8 +10,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/textenc"
 )
 
-// How long an edit waits until the editor has reloaded a document whose file has changed, also
-// if the last wait was in vain, and how often it looks.
+// How long an edit waits until the editor has reloaded a document after its file has changed:
+// normally, and after a wait in vain; and how often it looks.
 const (
 	reloadLimit = 3 * time.Second
 	vainLimit   = 300 * time.Millisecond
@@ -51,7 +51,7 @@ func (v *view) compared(p place, doc Document) opened {
 	return o
 }
 
-// stale reports whether the file has the present text, and not the document: the file has changed
+// stale reports whether the file and not the document holds the present text: the file has changed
 // since, or the editor cannot show all of it.
 func (o opened) stale() bool { return o.state == diskNewer || o.lossy }
 
@@ -66,7 +66,8 @@ func (o opened) present() []byte {
 	return o.Text
 }
 
-// reading returns the document at p if it has the text to read. If the file has it, open is false.
+// reading returns the document at p if it holds the text to read. If the file holds it, open is
+// false.
 func (v *view) reading(ctx context.Context, p place) (o opened, open bool, err error) {
 	o, open, err = v.comparedAt(ctx, p)
 	return o, open && !o.stale(), err
@@ -93,7 +94,7 @@ func (w *Workspace) editable(ctx context.Context, p place) (o opened, open bool,
 	return o, true, nil
 }
 
-// isPlain reports whether an editor has the bytes of a file as its text.
+// isPlain reports whether the bytes of a file are its text in an editor.
 func isPlain(file []byte) bool {
 	return utf8.Valid(file) && !bytes.HasPrefix(file, []byte("\ufeff")) && textenc.CharsetOf(file) == textenc.CharsetUTF8
 }
@@ -141,7 +142,7 @@ func (s *scope) bothChanged(p place) error {
 	return &PathError{name, fmt.Sprintf("%s has unsaved changes in the editor, and the file has changed on disk, too. Nothing was changed; both texts are still there. Ask the user to save or reload it, then read it again", name), ErrStale}
 }
 
-// Saving says how edits of open documents reach the disk.
+// Saving configures how edits of open documents reach the disk.
 type Saving struct {
 	// Disk writes documents without unsaved changes on disk, if the editor does not save them.
 	Disk bool
@@ -157,8 +158,8 @@ type Saver interface {
 	// SavesEdits reports whether the editor saves a document after an edit, if [Document.Save] is
 	// set, or always writes the file.
 	SavesEdits() bool
-	// SaveFailure returns why the editor did not save the document at path; empty: not known. If final is
-	// true, it does not try any more.
+	// SaveFailure returns why the editor did not save the document at path; empty: not known. If
+	// final is true, it does not try any more.
 	SaveFailure(path string) (why string, final bool)
 }
 

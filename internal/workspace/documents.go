@@ -60,7 +60,7 @@ func (p place) hasPicture() bool {
 	return bytes.IndexByte(head, 0) >= 0 && (tiff || strings.HasPrefix(http.DetectContentType(head), "image/")) // a text can begin like a BMP
 }
 
-// hasFolder reports whether the disk has a folder at p.
+// hasFolder reports whether a folder is on disk at p.
 func (p place) hasFolder() bool {
 	info, err := p.folder.root.Lstat(p.rel)
 	return err == nil && info.IsDir()
@@ -71,7 +71,7 @@ func (p place) hasFolder() bool {
 // write.
 var errAbsent = errors.Join(ErrRefused, ErrNotFound)
 
-// absent reports whether the disk has nothing at p.
+// absent reports whether nothing is on disk at p.
 func (p place) absent() bool {
 	_, err := p.folder.root.Lstat(p.rel)
 	return missing(err)
@@ -117,8 +117,8 @@ func (r *refusals) has(path string) bool {
 	return r.paths[path]
 }
 
-// hidden reports whether the editor refuses to read the file at p. It asks only if the
-// editor has refused before: a search would have it open every file.
+// hidden reports whether the editor refuses to read the file at p. It asks only if the editor has
+// refused before: otherwise a search would open every file in the editor.
 func (v *view) hidden(ctx context.Context, p place) bool {
 	if c, ok := v.docs.(copied); ok {
 		q, err := c.original(p.abs())
@@ -192,7 +192,7 @@ func (w *Workspace) rewrite(ctx context.Context, p place, old Image) error {
 	return w.replaceByImage(p, dir, old)
 }
 
-// documents returns the open documents of the folders, by resolved path. If the file has the text
+// documents returns the open documents of the folders, by resolved path. If the file holds the text
 // to read, the document is left out.
 func (v *view) documents(ctx context.Context) (map[string]Document, error) {
 	docs := make(map[string]Document)

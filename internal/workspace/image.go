@@ -19,7 +19,7 @@ type Image struct {
 	Text []byte      // of a file; nil when it is too large to be held
 	Link string      // where a link leads
 	Size int64       // of a file
-	Open bool        // Text is the editor's: nothing is said of the disk
+	Open bool        // Text is the editor's; the disk may differ
 }
 
 // NoImage is the image of nothing.
@@ -256,7 +256,8 @@ func (w *Workspace) putBack(ctx context.Context, p place, want Image, check func
 	return nil, nil
 }
 
-// putBackDocument is [Workspace.PutBack] of a file whose document the editor changes. now is the image on the disk.
+// putBackDocument is [Workspace.PutBack] of a file whose document the editor changes. now is the
+// image on the disk.
 func (w *Workspace) putBackDocument(ctx context.Context, p place, o opened, now, want Image, check func(now Image) error) (fromCheck, err error) {
 	if o.state == bothChanged {
 		name := w.Name(p.abs())
@@ -378,7 +379,7 @@ func (w *Workspace) replaceByImage(p place, dir *os.Root, want Image) (err error
 
 func writeImage(dir *os.Root, temp, base string, want Image) (err error) {
 	mode := want.Mode.Perm()
-	if want.Open { // a text of the editor's says nothing of the file
+	if want.Open { // an editor's text has no mode
 		mode = 0o644
 	}
 	f, err := dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)

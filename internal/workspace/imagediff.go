@@ -6,7 +6,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/diff"
 )
 
-// ImageDiff returns the change from old to next as [diff.Git] does. Folders have no diff.
+// ImageDiff returns the change from old to next, like [diff.Git]. Folders have no diff.
 func ImageDiff(name string, old, next Image) string {
 	from, to := old.gitMode(), next.gitMode()
 	if from != 0 && to != 0 && from>>12 == to>>12 && (old.Open || next.Open) { // the editor knows no mode

@@ -13,7 +13,7 @@ import (
 
 // overwrite writes text into the file base of dir, which cannot be replaced: it is a mount point,
 // or no other file can be made beside it. old is the file as read before. Both texts are kept until
-// the new text is on the disk. If overwrite fails, the file has its old text.
+// the new text is on the disk. If overwrite fails, the file keeps its old text.
 func (w *Workspace) overwrite(p place, dir *os.Root, base string, old before, text []byte) (err error) {
 	if old.text == nil {
 		return fmt.Errorf("%w for a file that can only be written in place, and nothing was changed; use a command", ErrTooLarge)

@@ -10,8 +10,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
-// LinkTarget says where the symbolic link at path leads; empty: it is none, or
-// nothing is there.
+// LinkTarget returns the target of the symbolic link at path. If there is no link, it returns "".
 func (d *disk) LinkTarget(path string) (target string, err error) {
 	err = d.atLink(path, func(p place) error {
 		info, err := p.folder.root.Lstat(p.rel)

@@ -22,7 +22,7 @@ const MaxWhole = 64 << 20
 // Window is a part of the text at a path.
 type Window struct {
 	Path string // absolute
-	Name string // as the model says it
+	Name string // as shown to the model
 	textenc.Window
 }
 
@@ -54,9 +54,9 @@ func (w *Workspace) Read(ctx context.Context, path string) (*File, error) {
 	return file, nil
 }
 
-// ReadIfThere is [Workspace.Read] of a possibly missing file. An editor that does not list its open
-// documents is asked only if the file is on disk, since some editors show an error for each read of
-// a missing file.
+// ReadIfThere is [Workspace.Read] of a possibly missing file. If the editor does not list its open
+// documents, it is asked only if the file is on disk: some editors show an error for each missing
+// file.
 func (w *Workspace) ReadIfThere(ctx context.Context, path string) (*File, error) {
 	if w.HasUnlistedBuffers() {
 		if _, err := w.Stat(ctx, path); err != nil {
@@ -121,7 +121,7 @@ func (s *scope) explain(ctx context.Context, doing, path string, err error) erro
 // it was.
 func diskError(doing, path string, err error) error {
 	why := plain(err)
-	if errno, ok := why.(syscall.Errno); ok && safefile.NoRoom(errno) != "" { // an error in other words says itself what has changed
+	if errno, ok := why.(syscall.Errno); ok && safefile.NoRoom(errno) != "" { // an error with another text already describes the change
 		return &PathError{path, fmt.Sprintf("%s %s: %s. Nothing was changed. Make room, then try again", doing, path, safefile.NoRoom(errno)), err}
 	}
 	return &PathError{path, fmt.Sprintf("%s %s: %v", doing, path, why), err}

@@ -21,10 +21,11 @@ type SavedTexts struct {
 	vain bool
 }
 
-// savedText has the sums of a document and of its file. doc is zero if they were never seen equal.
+// savedText holds the sums of a document and of its file. doc is zero if they were never seen
+// equal.
 type savedText struct{ doc, file [sha256.Size]byte }
 
-// agreement says how a document and its file compare.
+// agreement is the result of comparing a document and its file.
 type agreement int
 
 const (
@@ -71,7 +72,7 @@ func (s *SavedTexts) rebase(path string, file []byte) {
 	s.known[path] = savedText{file: sha256.Sum256(file)}
 }
 
-// Earlier is what is known about a file whose document in an editor was never compared with it.
+// Earlier is the knowledge about a file never compared with its document.
 type Earlier int
 
 // Each value of [Earlier].
@@ -134,7 +135,7 @@ func (s *SavedTexts) ObserveSize(path string, size int, doc func() []byte) {
 	}
 }
 
-// OnDisk reports whether the file at path has a text of an editor.
+// OnDisk reports whether the file at path contains a text of an editor.
 func OnDisk(path string, text []byte) bool {
 	file, err := safefile.Read(path, MaxWhole)
 	return err == nil && equalTexts(text, file)
@@ -147,7 +148,7 @@ func (s *SavedTexts) Forget(path string) {
 	delete(s.known, path)
 }
 
-// waited notes whether the editor reloaded a document in time.
+// waited records whether the editor reloaded a document in time.
 func (s *SavedTexts) waited(reloaded bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -35,8 +35,8 @@ func (s *scope) Abs(path string) (string, error) {
 	return p.abs(), nil
 }
 
-// Name returns an absolute path as the model says it: relative to the first
-// folder, else absolute; with slashes. A name stays as it is.
+// Name returns an absolute path as shown to the model: relative to the first folder, else absolute;
+// with slashes. A name stays as it is.
 func (s *scope) Name(path string) string {
 	path = filepath.Clean(path)
 	folders := s.current()
@@ -230,9 +230,8 @@ func realPath(abs string) (string, bool) {
 	}
 }
 
-// firstLink looks for the first symbolic link on the way to p and returns where
-// the whole path leads when it is followed. last says whether the last component
-// counts.
+// firstLink looks for the first symbolic link on the way to p and returns where the whole path
+// leads when it is followed. last is set if the last component counts.
 func firstLink(p place, last bool) (target string, found bool) {
 	if p.rel == "." {
 		return "", false
@@ -246,7 +245,7 @@ func firstLink(p place, last bool) (target string, found bool) {
 		here := filepath.Join(dir, part)
 		info, err := os.Lstat(here)
 		if err != nil {
-			return "", false // nothing there, or nothing to be seen: the use will tell
+			return "", false // missing or unreadable: the use will fail
 		}
 		if info.Mode()&os.ModeSymlink != 0 {
 			link, err := os.Readlink(here)
@@ -272,8 +271,8 @@ func (s *scope) outside(path string) error {
 	return &PathError{path, fmt.Sprintf("%s is outside the workspace (%s). %s; other files can be read with terminal, if the user allows it", path, s.scope(), advice), ErrOutside}
 }
 
-// sameEnd returns the name of the file of the workspace whose path is the longest end of path, as main.go is of
-// /repo/main.go. If there is none, it returns "".
+// sameEnd returns the name of the file of the workspace whose path is the longest end of path, as
+// main.go is of /repo/main.go. If there is none, it returns "".
 func (s *scope) sameEnd(path string) string {
 	parts := strings.FieldsFunc(path, func(r rune) bool { return r == '/' || r == '\\' })
 	if len(path) > maxSpelling || slices.Contains(parts, "..") {

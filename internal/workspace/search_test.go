@@ -533,7 +533,8 @@ func TestSearchBeyondASCII(t *testing.T) {
 	}
 }
 
-// A text of another language is found in the encoding of each file, with either engine, and shown as text.
+// A text of another language is found in the encoding of each file, with either engine, and shown
+// as text.
 func TestSearchInOtherEncodings(t *testing.T) {
 	t.Parallel()
 	dir := tempDir(t)

@@ -13,8 +13,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/textenc"
 )
 
-// settleLimit is how long an edit may take to be in the editor and, if the editor saves it, on
-// disk, after the editor has confirmed it.
+// settleLimit is how long an edit may take after the editor has confirmed it: to be in the editor
+// and, if the editor saves it, on disk.
 const settleLimit = 2 * time.Second
 
 // settled is the text after an edit. The editor may have formatted it.
@@ -23,8 +23,8 @@ type settled struct {
 	note string // the editor did not save it
 }
 
-// putIntoEditor replaces the text of an open document, and waits until it is there. If neither
-// the editor nor the disk has it, it returns an error.
+// putIntoEditor replaces the text of an open document, and waits until it is there. If it is
+// neither in the editor nor on disk, it returns an error.
 func (w *Workspace) putIntoEditor(ctx context.Context, p place, o opened, text []byte) (settled, error) {
 	abs := p.abs()
 	if o.file != nil && o.clean() && !w.compared(p, o.Document).sameFile(o) {

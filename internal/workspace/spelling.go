@@ -100,8 +100,8 @@ func (s *scope) existing(path string) (string, bool) {
 	return s.sameLook(abs, true)
 }
 
-// startsElsewhere reports whether a new file is meant by its reading: its folder exists below a workspace folder, and
-// the first part of the given path does not.
+// startsElsewhere reports whether a new file is meant by its reading: its folder exists below a
+// workspace folder, and the first part of the given path does not.
 func (s *scope) startsElsewhere(given, read string) bool {
 	abs, ok := s.inside(read)
 	if !ok {
@@ -274,8 +274,9 @@ func unescapeShell(path string) string {
 	return out.String()
 }
 
-// sameLook returns abs with the names of the disk, where they look the same: in another Unicode form, or with another
-// space or apostrophe. If whole is not set, the last parts may be missing. If nothing differs, ok is false.
+// sameLook returns abs with the names of the disk, where they look the same: in another Unicode
+// form, or with another space or apostrophe. If whole is not set, the last parts may be missing. If
+// nothing differs, ok is false.
 func (s *scope) sameLook(abs string, whole bool) (same string, ok bool) {
 	p, inside := s.within(abs)
 	if !inside || p.rel == "." || !mayLookAlike(p.rel) {

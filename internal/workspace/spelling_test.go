@@ -10,8 +10,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/search"
 )
 
-// A model spells paths as other systems do, or with characters around them. The file is found, and no file of the odd
-// name is made.
+// A model spells paths as other systems do, or with characters around them. The file is found, and
+// no file of the odd name is made.
 func TestSpellingOfAnotherSystem(t *testing.T) {
 	t.Parallel()
 	parent := tempDir(t)

@@ -32,7 +32,7 @@ func sameStat(a, b fs.FileInfo) bool {
 	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
 }
 
-// Texts are kept up to this size each, and together, to tell later what has changed since.
+// Texts are kept up to this size each, and together, to find later changes.
 const (
 	maxKept      = 1 << 20
 	maxKeptTotal = 32 << 20
@@ -121,7 +121,7 @@ func (r *readTexts) forget(abs string) {
 	r.drop(abs)
 }
 
-// Since says what has become of a file since the session has read or written it.
+// Since describes the changes of a file since the session has read or written it.
 type Since struct {
 	// Changed is set if the file has another text now.
 	Changed bool

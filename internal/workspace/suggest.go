@@ -35,7 +35,7 @@ func (s *scope) notFound(ctx context.Context, path string) error {
 	})}
 }
 
-// missingError is a [*PathError] whose sentence goes on with advice.
+// missingError is a [*PathError] whose sentence continues with advice.
 type missingError struct {
 	PathError
 	advice func() string

@@ -58,7 +58,7 @@ func (h *host) save() error {
 	return err
 }
 
-// tell is what a language client does when it opens, saves or reloads a document.
+// tell acts like a language client when it opens, saves or reloads a document.
 func (h *host) tell() {
 	if !h.acp {
 		h.texts.Observe(h.path, []byte(h.text))
@@ -86,9 +86,9 @@ func (h *host) Paths() []string {
 }
 
 // TestNoTextIsLost changes a document on disk and in the editor, reloads and saves it, and edits
-// it, in random order. Each change is a separate line. Each line written by the agent, a program or
-// the user is in the editor or on disk afterwards, unless the user has overwritten it knowingly.
-// Each result is true.
+// it, in random order. Each change is a separate line. Afterwards each line of the agent, a program
+// or the user is in the editor or on disk, unless the user has overwritten it knowingly. Each
+// result is true.
 func TestNoTextIsLost(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"language client", "plugin", "disk", "ACP"} {
@@ -204,8 +204,8 @@ func TestMisreadFile(t *testing.T) {
 	}
 }
 
-// TestFolderInPlaceOfADocument: if a folder has replaced an open file, nothing is read from the
-// document or written to it, in any kind of editor, until a file is there again.
+// TestFolderInPlaceOfADocument: if a folder has replaced an open file, the document is neither read
+// nor written, in any kind of editor, until a file is there again.
 func TestFolderInPlaceOfADocument(t *testing.T) {
 	t.Parallel()
 	for kind, h := range map[string]*host{"client of ACP": {acp: true}, "plugin": {saves: true}, "language client": {}} {
@@ -289,8 +289,9 @@ func (u unsaving) Replace(_ context.Context, _ Document, text []byte) error {
 
 func (unsaving) SaveFailure(string) (string, bool) { return "no space", true }
 
-// TestPutBackSaves: an editor with our plugin saves what is restored in a document without unsaved changes, and only there.
-// Without a plugin, files.open: disk puts it on disk, where the editor reloads it.
+// TestPutBackSaves: an editor with our plugin saves the restored text of a document without unsaved
+// changes, and only there. Without a plugin, files.open: disk puts it on disk, where the editor
+// reloads it.
 func TestPutBackSaves(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -22,8 +22,8 @@ import (
 // as the process lives. After a kill, [Sweep] reads the notes. Its methods are safe for concurrent
 // use.
 type unfinished struct {
-	// Unfinished is a folder of ours for the notes. If it is empty, nothing is noted. Set it
-	// before the first change.
+	// Unfinished is our folder for the notes. If it is empty, nothing is recorded. Set it before
+	// the first change.
 	Unfinished string
 
 	mu   sync.Mutex
@@ -51,8 +51,8 @@ func isTemp(name string) bool {
 	return strings.HasPrefix(name, tempPrefix) && strings.HasSuffix(name, tempSuffix)
 }
 
-// temp names a temporary file beside p, and notes it. The caller calls done when the
-// file is there no more.
+// temp names a temporary file beside p, and records it. The caller calls done after the file is
+// removed or renamed.
 func (u *unfinished) temp(p place) (name string, done func()) {
 	name = tempName()
 	return name, u.noteTemp(p, name, "")

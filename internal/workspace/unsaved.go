@@ -56,9 +56,8 @@ func (w *Workspace) UnsavedEdits(ctx context.Context) (names []string) {
 	return names
 }
 
-// differs compares a text with the file. Sizes nearly always tell. A file in
-// another encoding, or with a mark at its beginning, comes to the editor as UTF-8
-// without.
+// differs compares a text with the file. Sizes are nearly always enough. The editor shows a file in
+// another encoding, or with a byte order mark, as UTF-8 without the mark.
 func (v *view) differs(ctx context.Context, p place, text []byte) bool {
 	info, err := p.folder.root.Stat(p.rel)
 	switch {

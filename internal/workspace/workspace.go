@@ -88,7 +88,7 @@ type Document struct {
 // File is the text at a path.
 type File struct {
 	Path string      // absolute
-	Name string      // as the model says it: relative to the first folder, else absolute; slashes
+	Name string      // as shown to the model: relative to the first folder, else absolute; slashes
 	Text []byte      // the whole content
 	Mode fs.FileMode // zero for a document not yet on the disk
 	Open bool        // Text is the editor's, perhaps unsaved

@@ -18,7 +18,7 @@ type Written struct {
 	Created bool   // there was nothing before
 	Old     []byte // the text before; nil when there was none, or over 64 MiB of it
 	New     []byte // the text now; nil only for a file removed by a batch
-	From    string // as the model says it: where a batch has moved it from, with the text Old
+	From    string // for the model: where a batch has moved it from, with the text Old
 	Open    bool   // the editor has it open: Old and New are its buffer
 	Note    string // for the model and the user: the editor did not save it; empty: it did, or need not
 }
@@ -165,7 +165,7 @@ func (s *scope) staleError(abs, where string) error {
 
 // updateFile changes a file on the disk.
 func (w *Workspace) updateFile(ctx context.Context, path string, u update) (written *Written, err error) {
-	var fromChange error // said by the caller's function: not ours to reword
+	var fromChange error // from the caller's function: returned unchanged
 	err = w.at(path, func(p place) error {
 		before, err := readBefore(p, u.whole)
 		if err != nil {

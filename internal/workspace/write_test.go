@@ -204,7 +204,7 @@ func TestOpenDocument(t *testing.T) {
 	}
 }
 
-// The editor may spell a path through a link, or have a link open.
+// The editor may name a path through a link, or a link may be open.
 func TestOpenDocumentThroughLink(t *testing.T) {
 	t.Parallel()
 	e := newEditor()

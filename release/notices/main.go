@@ -1,5 +1,5 @@
-// Command notices prints the names, versions and license texts of all modules in the programs of a
-// release, for all platforms, and of the Go standard library.
+// Command notices prints the names, versions and license texts of all modules in a release's
+// programs, for all platforms. It includes the Go standard library.
 package main
 
 import (

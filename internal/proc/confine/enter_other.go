@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// Attr has nothing to set here.
+// Attr does nothing: there are no namespaces.
 func (p *Plan) Attr(*syscall.SysProcAttr) {}
 
 // Enter refuses: a plan is Linux's.

@@ -157,7 +157,7 @@ func limitsOfOthers(ownProcesses bool) []unix.SockFilter {
 func sockets(socket uint32, families []uint32) []unix.SockFilter {
 	f := []unix.SockFilter{{Code: jeq, K: socket, Jt: 1}, {Code: ret, K: allow}, argument(0, false)}
 	for _, family := range families {
-		if family != unix.AF_INET && family != unix.AF_INET6 { // the kernel's own have a raw type
+		if family != unix.AF_INET && family != unix.AF_INET6 { // the kernel's sockets have a raw type
 			f = append(f, answer(jeq, family, allow)...)
 		}
 	}

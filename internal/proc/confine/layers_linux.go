@@ -87,7 +87,7 @@ func (s slot) layer(l Copy) (fd int, err error) {
 	if err := as(lower, upper); err != nil {
 		return -1, err
 	}
-	if err := os.RemoveAll(work); err != nil { // what the kernel has left of an earlier mount
+	if err := os.RemoveAll(work); err != nil { // the kernel's remains of an earlier mount
 		return -1, err
 	}
 	if err := os.Mkdir(work, 0o700); err != nil {

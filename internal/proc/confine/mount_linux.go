@@ -173,8 +173,8 @@ func (p *Plan) attach(pl place, stand *standIns) error {
 	return nil
 }
 
-// folderOf puts a folder of ours in place of another. It is read-only when the mount
-// points within were made.
+// folderOf mounts a folder of ours over another. It becomes read-only after the mount points within
+// are made.
 func (s *standIns) folderOf(pl place) error {
 	fd, err := unix.FcntlInt(uintptr(pl.fd), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {
@@ -323,7 +323,7 @@ func gone(err error) bool {
 	return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP)
 }
 
-// node is a device of the host's.
+// node is a device of the host.
 type node struct {
 	name string
 	fd   int

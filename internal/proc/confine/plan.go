@@ -73,7 +73,8 @@ func (p *Plan) Apply() bool { return p.Apart() || p.Landlock || p.Sockets != Any
 // Apart reports whether the child has separate namespaces.
 func (p *Plan) Apart() bool { return p.Namespaces || len(p.Prefix) > 0 }
 
-// Hides reports whether a file or folder, by its path without links, is known to be out of the child's sight.
+// Hides reports whether a file or folder, by its path without links, is known to be out of the
+// child's sight.
 func (p *Plan) Hides(path string) bool {
 	deepest := func(lists ...[]string) (n int) {
 		for _, list := range lists {

@@ -1,5 +1,5 @@
-// Package contain runs the tests of a package in a child process. No test leaves a process or a temporary
-// file, also if the test binary is killed.
+// Package contain runs the tests of a package in a child process. No test leaves a process or a
+// temporary file, also if the test binary is killed.
 //
 //	func TestMain(m *testing.M) { os.Exit(contain.Tests(m)) }
 package contain
@@ -29,14 +29,15 @@ const grace = 10 * time.Second
 // settle is the time for processes of the tests to end after the last test.
 var settle = 10 * time.Second
 
-// Tests starts this test binary again under a supervisor of package proc, with the same arguments, and returns
-// its exit status. The child runs the tests. Its folder for temporary files, TMPDIR, is its own.
+// Tests starts this test binary again under a supervisor of package proc, with the same arguments,
+// and returns its exit status. The child runs the tests. Its folder for temporary files, TMPDIR, is
+// its own.
 //
-// If the child ends, or if this process is killed, the supervisor ends everything below the child
-// and the folder is removed. If passing tests leave a process (on Linux) or a file in the folder,
-// Tests lists it and returns 1. Before it looks for files, it calls the functions in sweep, which
-// remove permitted files: for example folders of killed servers, which the next server removes.
-// SIGINT and SIGTERM end the child.
+// If the child ends, or if this process is killed, the supervisor ends the child's descendants and
+// the folder is removed. If passing tests leave a process (on Linux) or a file in the folder, Tests
+// lists it and returns 1. Before it looks for files, it calls the functions in sweep, which remove
+// permitted files: for example folders of killed servers, which the next server removes. SIGINT and
+// SIGTERM end the child.
 //
 // It must be the first call of TestMain. Standard input of the tests is empty. Fuzzing is not
 // supported: the child lacks its descriptors.

@@ -21,7 +21,8 @@ func TestMain(m *testing.M) {
 	os.Exit(Tests(m))
 }
 
-// helper is a variable with a folder for notes and, after a colon, how TestHelper behaves.
+// helper is a variable with a folder for the results and, after a colon, the behavior of
+// TestHelper.
 const helper = "HERMES_LS_TEST_CONTAIN"
 
 // TestHelper runs in the child of another test: it starts a process in a new session, makes a

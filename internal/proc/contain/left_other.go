@@ -2,5 +2,5 @@
 
 package contain
 
-// processesLeft returns nil: this system does not tell the descendants of another process.
+// processesLeft returns nil: this system does not list the descendants of another process.
 func processesLeft() []string { return nil }

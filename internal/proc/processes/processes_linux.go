@@ -11,7 +11,7 @@ import (
 // Process is a process of this system.
 type Process struct{ PID, Parent, Group int }
 
-// Below lists all descendants of a process. If the system does not tell them, it returns nil.
+// Below lists all descendants of a process. If the system does not list them, it returns nil.
 func Below(root int) []Process {
 	children := map[int][]Process{}
 	for _, p := range All() {

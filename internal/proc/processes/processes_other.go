@@ -5,5 +5,5 @@ package processes
 // Process is a process of this system.
 type Process struct{ PID, Parent, Group int }
 
-// Below returns nil: this system does not tell the descendants of another process.
+// Below returns nil: this system does not list the descendants of another process.
 func Below(int) []Process { return nil }

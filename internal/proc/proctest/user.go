@@ -39,8 +39,9 @@ type User struct {
 	base     string
 }
 
-// NewUser finds the ordinary user "daemon", whom every Unix has, and gives it a home
-// and a copy of the test binary. Only root can call it. If the test binary is killed, the next NewUser removes the folder.
+// NewUser finds the ordinary user "daemon", whom every Unix has, and gives it a home and a copy of
+// the test binary. Only root can call it. If the test binary is killed, the next NewUser removes
+// the folder.
 func NewUser(t testing.TB) *User {
 	t.Helper()
 	found, err := user.Lookup("daemon")
@@ -103,8 +104,8 @@ func (u *User) Program(t testing.TB, path string) string {
 	return name
 }
 
-// Environ is the user's environment. It has nothing of root's but PATH, the variables of package
-// testneed and the options of the race detector.
+// Environ is the user's environment. From root's environment, it keeps only PATH, the variables of
+// package testneed and the options of the race detector.
 func (u *User) Environ() []string {
 	env := []string{
 		"PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8", "HOME=" + u.Home,
@@ -118,7 +119,7 @@ func (u *User) Environ() []string {
 	return env
 }
 
-// Command is a command of the user's, in the folder of the running test.
+// Command returns a command run by the user, in the folder of the running test.
 func (u *User) Command(t testing.TB, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
 	cmd.Env = u.Environ()
@@ -127,7 +128,7 @@ func (u *User) Command(t testing.TB, args ...string) *exec.Cmd {
 }
 
 // AsUser runs this test binary's tests matching pattern again as an ordinary user, and fails if a
-// test fails or none matches. If this process is not root's, has the race detector, or was started
+// test fails or none matches. If this process is not root's, uses the race detector, or was started
 // by this package, AsUser does nothing.
 func AsUser(t *testing.T, pattern string) {
 	t.Helper()

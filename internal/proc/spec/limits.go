@@ -17,7 +17,7 @@ type Limits struct {
 	OpenFiles int
 }
 
-// Names of the limits because of which everything is ended.
+// Names of the limits for which all processes are ended.
 const (
 	LimitMemory    = "memory"
 	LimitProcesses = "processes"

@@ -22,7 +22,7 @@ type Message struct {
 const (
 	StartWorker  = 'W' // server: id, and the worker's socket. Holder: id, and a pidfd of the worker
 	WorkerFailed = 'E' // holder: id, why it did not start
-	WorkerGone   = 'G' // holder: id; the worker and everything below it has gone
+	WorkerGone   = 'G' // holder: id; the worker and all its descendants have ended
 	Protect      = 'M' // server: id, a number, as many paths to make read-only, then paths to pin
 	Protected    = 'm' // holder: id, the error
 	RunCommand   = 'C' // server to worker: which descriptors come, in letters

@@ -16,14 +16,14 @@ import (
 
 // Modes of this binary: its first argument if it is not the server.
 const (
-	Supervise = "__supervise" // the supervisor of a child of ours
+	Supervise = "__supervise" // the supervisor of a child
 	HostShell = "__shell"     // the supervisor of a child started by another program
 	Inside    = "__inside"    // a second supervisor, in namespaces made by the first
 	Work      = "__work"      // a worker of a holder, see package supervisor
 )
 
-// Environ returns the environment of a supervisor. It has nothing of ours: other processes may
-// read it.
+// Environ returns the environment of a supervisor. It contains none of our variables: other
+// processes may read it.
 func Environ() []string {
 	if Race { // each process would sleep a second before it ends
 		return []string{"GOMAXPROCS=2", "GORACE=atexit_sleep_ms=0"}

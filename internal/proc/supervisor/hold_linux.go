@@ -41,7 +41,7 @@ type namespace struct {
 // Letters for how a worker was started.
 const (
 	scopedWorker = "s" // it keeps others from its memory
-	apartWorker  = "a" // it is in a user namespace of ours
+	apartWorker  = "a" // it is in our user namespace
 )
 
 // holdGrace is the time for workers to end, in addition to the grace period of their commands.
@@ -93,7 +93,7 @@ func (s supervisor) hold(what spec.Spec) {
 	select {} // the end of the control pipe ends us, once workers have ended their commands
 }
 
-// Signals whose action the Go runtime leaves to the C libraries: it has no handler for them.
+// Signals whose action the Go runtime leaves to the C libraries: it sets no handler for them.
 const (
 	signal32 = unix.Signal(32)
 	signal34 = unix.Signal(34)
@@ -369,7 +369,7 @@ func (w *standby) command(m spec.Message) (again bool) {
 // started is a command of a worker.
 type started struct {
 	pid     int // 0: it did not start
-	pidfd   int // -1: the kernel has none
+	pidfd   int // -1: unknown to the kernel
 	control pipe
 	brief   bool                // it may end soon
 	ended   *syscall.WaitStatus // nil: it runs
@@ -380,8 +380,8 @@ type started struct {
 // goroutines and a single message. Until then, limits apply only to each process.
 const briefly = 10 * time.Millisecond
 
-// endsSoon reports whether the command and everything below it ended within a moment, and the server
-// had nothing to say.
+// endsSoon reports whether the command and its descendants ended within a moment, without a message
+// from the server.
 func (c *started) endsSoon() bool {
 	if c.pidfd < 0 {
 		return false

@@ -12,7 +12,7 @@ import (
 )
 
 // keeper renews the protection of paths in a holder. If a program outside replaces a file, as the
-// user's git does with its settings, the kernel removes the file's mount, and the new file would be
+// user's git does with its settings, the kernel removes the file's mount. The new file would be
 // writable. A keeper notices it and protects the new file. All methods but watch are called by the
 // mounting thread.
 type keeper struct {

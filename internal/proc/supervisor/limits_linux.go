@@ -75,7 +75,7 @@ const besideProcesses = 4096
 // spareThreads are threads that our runtime may still start.
 const spareThreads = 8
 
-// final lowers a limit of ours for good.
+// final lowers our limit for good.
 func final(resource int, limit uint64) {
 	var was unix.Rlimit
 	if unix.Getrlimit(resource, &was) == nil {

@@ -6,7 +6,7 @@ package supervisor
 type neighbors int
 
 const (
-	hosts    neighbors = iota // all of this user: there is no namespace of ours
+	hosts    neighbors = iota // all of this user: there is no separate namespace
 	nobodys                   // none
 	commands                  // other commands' processes
 )

@@ -31,7 +31,7 @@ type nsParent struct {
 	status  *os.File      // its messages
 	errors  *os.File      // error output of the program of Plan.Prefix; nil: there is none
 	told    chan struct{} // closed when the spec has been written to control
-	heard   atomic.Bool   // it has said whether the child runs
+	heard   atomic.Bool   // it has reported whether the child runs
 }
 
 // Descriptors of the second supervisor behind another program (Plan.Prefix). The other program
@@ -50,7 +50,7 @@ const (
 
 // startNSParent starts the second supervisor and sends it the spec.
 func (s supervisor) startNSParent(what spec.Spec) (*nsParent, error) {
-	what.Scratch = "" // ours to clear up
+	what.Scratch = "" // removed by this supervisor
 	encoded, err := what.Encode()
 	if err != nil {
 		return nil, err
@@ -187,7 +187,7 @@ func (r *nsParent) complaint() error {
 // takeStdio gives us the child's descriptors, which have come under other numbers.
 func takeStdio() {
 	for fd := range 3 {
-		replace(stdioFD+fd, fd)  // the child misses it then, and says so
+		replace(stdioFD+fd, fd)  // on an error, the child reports the missing descriptor
 		unix.Close(stdioFD + fd) // as above
 	}
 	unix.Close(binaryFD) // not needed any more

@@ -180,7 +180,7 @@ func (s supervisor) follow(t *tree, stops <-chan time.Duration, over <-chan int)
 	}
 }
 
-// report says once how the child ended, if it has.
+// report reports once how the child ended, if it has.
 func (s supervisor) report(t *tree) {
 	select {
 	case ws := <-t.how:

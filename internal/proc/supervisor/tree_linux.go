@@ -21,14 +21,14 @@ func childAttr() *syscall.SysProcAttr {
 func guestAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }
 
 // hide keeps other processes of this user, our child among them, from tracing us, which would stop
-// us, and from reading our environment, which comes from the editor.
+// us. They also cannot read our environment, which comes from the editor.
 func hide() {
 	unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) // the editor's own is readable anyway
 }
 
 // show undoes hide for the time of a fork.
 func show() {
-	unix.Prctl(unix.PR_SET_DUMPABLE, 1, 0, 0, 0) // the fork fails then, and says so
+	unix.Prctl(unix.PR_SET_DUMPABLE, 1, 0, 0, 0) // on an error, the fork fails and reports it
 }
 
 func replace(from, to int) error { return unix.Dup3(from, to, 0) }

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tree is the child and everything below it, as its supervisor sees it.
+// tree is the child and its descendants, as its supervisor sees them.
 type tree struct {
 	child  int
 	how    chan syscall.WaitStatus // how the child ended, once
@@ -53,7 +53,7 @@ func (t *tree) reap() {
 	}
 }
 
-// hasEnded notes how the child ended.
+// hasEnded records how the child ended.
 func (t *tree) hasEnded(ws syscall.WaitStatus) {
 	t.how <- ws
 	close(t.exited)

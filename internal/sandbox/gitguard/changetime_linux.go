@@ -17,8 +17,8 @@ func changeTime(info fs.FileInfo) int64 {
 	return 0
 }
 
-// bornAt returns when a folder was made, which no program can set. If the file system does
-// not say, known is false.
+// bornAt returns when a folder was made, which no program can set. If the file system does not
+// report it, known is false.
 func bornAt(root *os.Root) (at time.Time, known bool) {
 	f, err := root.Open(".")
 	if err != nil {

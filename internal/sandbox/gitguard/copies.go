@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// Bounds of the copies of a Guard. What is beyond them is only moved aside when it is denied.
+// Bounds of the copies of a Guard. Denied files beyond them are only moved aside.
 const (
 	copyLimit   = 256 << 10 // bytes of a file
 	copiesLimit = 32 << 20  // bytes of all files
@@ -108,7 +108,7 @@ else
 	chmod "$3" -- "./$2"
 fi`
 
-// restore gives the files of a denied change back what they were before the command.
+// restore restores the files of a denied change to their state before the command.
 func (g *Guard) restore(ctx context.Context, c Change) error {
 	var failed []error
 	for key, before := range c.before {
@@ -120,7 +120,7 @@ func (g *Guard) restore(ctx context.Context, c Change) error {
 		for file, one := range g.copies.of(path, before) {
 			rel, err := filepath.Rel(dir, file)
 			if err != nil || one.link != "" && !g.leadsAsBefore(file, one) {
-				continue // what the link leads to has changed
+				continue // the link's target has changed
 			}
 			mode := fmt.Sprintf("%o", one.mode.Perm())
 			if _, err := g.cfg.Inside(ctx, restoring, one.text, []string{dir}, dir, rel, mode, one.link); err != nil {

@@ -19,7 +19,7 @@ import (
 // journal keeps on disk the reviewed items of a workspace, and whether a command runs. If the
 // server is killed, the next server compares with it. A nil journal keeps nothing.
 type journal struct {
-	lock  *os.File // its first byte says whether a command runs
+	lock  *os.File // its first byte: whether a command runs
 	path  string
 	roots []string
 	last  map[string]string
@@ -48,7 +48,7 @@ func journalDir(home string, roots []string) string {
 // takeOverPause is how often a server looks for journals of killed servers.
 const takeOverPause = time.Second
 
-// takeJournal opens the journal of the session, if it has none yet. If servers were killed while
+// takeJournal opens the journal of the session, if it is not open yet. If servers were killed while
 // their commands ran in this workspace, it returns the items reviewed by all of them.
 func (g *Guard) takeJournal(roots []string) (left map[string]string) {
 	if g.cfg.HermesHome == "" {
@@ -213,7 +213,7 @@ func (g *Guard) tellLeft(dir string) {
 	}
 }
 
-// mark notes whether a command runs.
+// mark records whether a command runs.
 func (j *journal) mark(running bool) {
 	if j == nil {
 		return

@@ -287,8 +287,8 @@ func (g *Guard) knownFolder(before, value string) bool {
 	return true
 }
 
-// wrote returns the value of a new item, if known writes have made it. What a program has made of it can be undone then. It
-// is called with the mutex.
+// wrote returns the value of a new item, if known writes have made it. Later changes by a program
+// can then be undone. It is called with the mutex.
 func (g *Guard) wrote(kind, path string) (value string, ok bool) {
 	if w := g.review.writes[path]; w != nil && !w.Gone && !w.Unsaved && kind != settingItem && kind != pointerItem {
 		value = w.mark("")
@@ -303,7 +303,8 @@ func (g *Guard) wrote(kind, path string) (value string, ok bool) {
 	return value, ok
 }
 
-// forgetWrites drops the writes at a path and below, because another state of it counts as reviewed. It is called with the mutex.
+// forgetWrites drops the writes at a path and below, because another state of it counts as
+// reviewed. It is called with the mutex.
 func (r *review) forgetWrites(path string) {
 	for at := range r.writes {
 		if fspath.Under(at, path) {

@@ -133,8 +133,8 @@ func (w *Watch) Remove(ctx context.Context, changes []Change) (errs []error) {
 	return errs
 }
 
-// inBatches runs a script with the arguments of steps, and notes the errors of their changes. If a
-// program fails as a whole, each of its steps is run separately.
+// inBatches runs a script with the arguments of steps, and records the errors of their changes. If
+// a program fails as a whole, each of its steps is run separately.
 func (g *Guard) inBatches(ctx context.Context, script string, steps []step, errs []error, first ...string) {
 	for batch := range slices.Chunk(steps, mostRemoved) {
 		failed, err := g.batch(ctx, script, batch, first)

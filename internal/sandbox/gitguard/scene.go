@@ -137,7 +137,7 @@ func (g *Guard) lookAt(brief bool) *Scene {
 	return s
 }
 
-// entry notes an entry .git.
+// entry records a .git entry.
 func (s *Scene) entry(e entry) {
 	for _, link := range e.links {
 		s.pin(link, e.dir)
@@ -159,8 +159,8 @@ func (s *Scene) addOutside(path, to string) {
 	s.add(item{kind: pointerItem, path: path, value: leadsAway + to})
 }
 
-// leaves reports whether a path leads out of the workspace and its repositories. It notes the last link of
-// theirs on the way.
+// leaves reports whether a path leads out of the workspace and its repositories. It records the
+// last of their links on the way.
 func (s *Scene) leaves(path string) bool {
 	real, links, _ := fspath.Follow(path)
 	if fspath.UnderAny(real, s.found.writable) {
@@ -175,7 +175,7 @@ func (s *Scene) leaves(path string) bool {
 	return true
 }
 
-// repository notes the items of a repository.
+// repository records the items of a repository.
 func (s *Scene) repository(g *Guard, r repository) {
 	root, err := open(r.dir, s.roots)
 	if err != nil {
@@ -235,7 +235,7 @@ const attributes = "info/attributes"
 // mostHooks bounds the individually recorded files of a hooks folder.
 const mostHooks = 2000
 
-// hooks notes a folder of hooks: its files, and the targets of its links.
+// hooks records a folder of hooks: its files, and the targets of its links.
 func (s *Scene) hooks(g *Guard, dir string) {
 	s.hold(dir, "")
 	real, _, ok := fspath.Follow(dir)
@@ -465,7 +465,7 @@ func (s *Scene) settings(g *Guard, path, root string) {
 			}
 		}
 		if info, err := top.Lstat(name); err != nil || info.IsDir() {
-			return // the walk finds what is loaded of it; the server writes the rest
+			return // the walk finds its loaded files; the server writes the rest
 		}
 	}
 	kind := orderItem

@@ -26,7 +26,7 @@ type review struct {
 	writes   map[string]*written // writes made or approved by the user, by path, see [Guard.Note]
 	journal  *journal
 	tookOver time.Time     // when the journals of killed servers were looked for
-	turn     chan struct{} // holds a token while a review goes on
+	turn     chan struct{} // holds a token while a review runs
 }
 
 // Watch is a command whose changes of protected places are reviewed after its end. The nil Watch
@@ -278,7 +278,7 @@ func (c Change) Files(limit int) (paths []string, made bool) {
 		_, had := c.before[key]
 		made = made && !had
 		looked := 0
-		_ = filepath.WalkDir(path, func(path string, d fs.DirEntry, err error) error { // what cannot be read is not shown
+		_ = filepath.WalkDir(path, func(path string, d fs.DirEntry, err error) error { // unreadable files are not shown
 			if looked++; looked > mostLooked || len(paths) >= limit {
 				return fs.SkipAll
 			}
@@ -291,7 +291,7 @@ func (c Change) Files(limit int) (paths []string, made bool) {
 	return paths, made
 }
 
-// Keep has changes count as reviewed.
+// Keep marks changes as reviewed.
 func (w *Watch) Keep(changes []Change) {
 	if len(changes) == 0 {
 		return
