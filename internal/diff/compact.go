@@ -1,7 +1,7 @@
 package diff
 
 // group is a run of marked lines of a text; it may be empty. The groups of two compared texts
-// correspond: between two neighbors is one common line.
+// correspond: between two neighbors is a single common line.
 type group struct {
 	lines      []int // equal lines have equal numbers
 	gone       []bool
@@ -42,7 +42,7 @@ func (g *group) previous() {
 	g.extendUp()
 }
 
-// down moves the marks one line down, if an equal line is marked instead. If the group then touches
+// down moves the marks down by a line, if an equal line is marked instead. If the group then touches
 // the next group, they merge.
 func (g *group) down() bool {
 	if g.end == len(g.gone) || g.lines[g.start] != g.lines[g.end] {

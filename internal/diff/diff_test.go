@@ -80,7 +80,7 @@ func TestEditsRoundTrip(t *testing.T) {
 	})
 }
 
-// Many scattered changes in a long text become many small edits, not one.
+// Many scattered changes in a long text become many small edits, not a large edit.
 func TestScatteredEdits(t *testing.T) {
 	t.Parallel()
 	old, next := scattered(10_000, 100)

@@ -35,7 +35,7 @@ func offsetOf(lines []line, i, end int) int {
 type Change struct{ OldFrom, OldTo, NewFrom, NewTo int }
 
 // Compare returns the changes from old to next, such as the lines or words of two texts: ascending,
-// with at least one common item between two changes.
+// always with a common item between two changes.
 func Compare(old, next []string) []Change { return changesOf(asLines(old), asLines(next)) }
 
 func asLines(items []string) []line {

@@ -30,7 +30,7 @@ func match(glob, name string) bool {
 		return false
 	}
 	for i, s := range t.spans {
-		// In an alternation, one side has no number.
+		// In an alternation, either side has no number.
 		if n, err := strconv.Atoi(found[i+1]); found[i+1] != "" && (err != nil || n < s.from || n > s.to) {
 			return false
 		}

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestMake checks that a new directory removes only directories of ended processes.
+// TestMake: a new directory removes only directories of ended processes.
 func TestMake(t *testing.T) {
 	t.Parallel()
 	parent := t.TempDir()
@@ -43,7 +43,7 @@ func TestMake(t *testing.T) {
 	}
 }
 
-// TestKeep checks that a process holds a directory, and that the next process finds it empty.
+// TestKeep: a process holds a directory, and the next process finds it empty.
 func TestKeep(t *testing.T) {
 	t.Parallel()
 	parent := t.TempDir()

@@ -223,7 +223,7 @@ func TestPackagesWithoutRaceDetectorHaveNoGoroutines(t *testing.T) {
 	}
 }
 
-// Each end-to-end test is in exactly one group.
+// Each end-to-end test is in a single group.
 func TestEachEndToEndTestHasAGroup(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("../../e2e/*_test.go")
