@@ -226,7 +226,7 @@ func (f *fitter) oneOf(s *jsonschema.Schema, word, path string) any {
 	return word
 }
 
-// sameWord reports whether a value of a list and a word are the same but for case and hyphens.
+// sameWord reports whether a list value and a word are equal except for case and hyphens.
 func sameWord(value any, word string) bool {
 	plain := func(w string) string {
 		return strings.NewReplacer("-", "_", " ", "_").Replace(strings.ToLower(strings.TrimSpace(w)))

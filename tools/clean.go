@@ -148,7 +148,7 @@ func cleanText(s string, secrets *Secrets) string {
 	return secrets.Hide(s)
 }
 
-// cleanJSON cleans the strings of a JSON value and leaves all else as it stands.
+// cleanJSON cleans the strings of a JSON value and leaves the rest unchanged.
 func cleanJSON(value json.RawMessage, secrets *Secrets) json.RawMessage {
 	return changeJSON(value,
 		func(part []byte) bool { return suspicious(part) || secrets.inJSON(part) },

@@ -19,7 +19,7 @@ type Spec struct {
 	Schema      json.RawMessage
 }
 
-// availabilityLimit is how long a tool may take to say whether it is there.
+// availabilityLimit is the timeout of a tool's availability check.
 const availabilityLimit = 2 * time.Second
 
 // Offered lists the available tools, without deferred ones, in the order they were added. Their

@@ -27,7 +27,7 @@ type Env struct {
 	// Waits notes, until resumed is called, that a call waits for the user and has done nothing
 	// yet. Nil: nothing is noted.
 	Waits func(ctx context.Context, callID string) (resumed func())
-	// Dispatch has the tools of the session. Empty: tools cannot call tools here.
+	// Dispatch holds the tools of the session. Empty: tools cannot call tools here.
 	Dispatch Dispatch
 	// OutputDir is the directory for whole outputs whose middle was cut. Empty: they are not
 	// saved.
@@ -74,8 +74,8 @@ type Progress struct {
 
 // Approver decides which calls run.
 type Approver interface {
-	// Check returns nil if an action with the verdict v may go on. Otherwise its error has a
-	// text for the model. Title is the action, whole.
+	// Check returns nil if an action with the verdict v may run. Otherwise its error is for the
+	// model. Title is the action, whole.
 	Check(ctx context.Context, env *Env, c Call, kind Kind, title string, v policy.Verdict) error
 	// CheckEdit is Check for an edit of files. In mode careful, each edit requires approval. If
 	// the user is asked, the request shows the edit.
@@ -139,7 +139,7 @@ type ApprovalRequest struct {
 	For       string // the goal of the asking subagent; empty: the session itself
 	Title     string // the action, whole, with control and bidi characters escaped
 	Reason    string // why it asks, for the user
-	Alone     bool   // no tool call of the model stands behind it, which would be ended later
+	Alone     bool   // it belongs to no tool call of the model
 	Text      string // Markdown shown with the request, such as a plan
 	// Choices replace the four options. The answer is a choice's ID.
 	Choices  []Choice

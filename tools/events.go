@@ -18,7 +18,7 @@ type Events interface {
 	AfterCall(ctx context.Context, env *Env, t Tool, c Call, r Result) Result
 }
 
-// Admission says whether and how a call runs.
+// Admission decides whether and how a call runs.
 type Admission struct {
 	Call   Call    // with the arguments before the next check
 	Answer *Result // is the call's result, and the tool does not run; nil: it does

@@ -101,7 +101,7 @@ func (p *plainReader) integer() bool {
 		(p.pos == len(p.src) || p.src[p.pos] != '.' && p.src[p.pos] != 'e' && p.src[p.pos] != 'E')
 }
 
-// text reads a string, which it returns as it stands between the quotes.
+// text reads a string and returns its raw text between the quotes.
 func (p *plainReader) text() (quoted []byte, ok bool) {
 	if !p.skip('"') {
 		return nil, false

@@ -27,8 +27,8 @@ func (TodoStatus) Enum() []string {
 	return []string{string(TodoPending), string(TodoInProgress), string(TodoCompleted), string(TodoCancelled)}
 }
 
-// Plan is the plan of a session. It is as the last result of its tool says, so a rewind
-// moves it back, too. It is safe for concurrent use. A nil Plan is empty and stays so.
+// Plan is the plan of a session. It follows the last result of its tool, so a rewind moves it back,
+// too. It is safe for concurrent use. A nil Plan is empty and stays so.
 type Plan struct {
 	mu    sync.Mutex
 	tool  string

@@ -97,7 +97,7 @@ func (a *accepted) schema() *jsonschema.Schema {
 	return a.known
 }
 
-// input has the schema of the type of a tool's input. It does not change.
+// input holds the schema of a tool's input type. It does not change.
 type input struct {
 	accepts *accepted
 	offered json.RawMessage

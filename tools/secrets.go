@@ -27,7 +27,7 @@ type Secrets struct {
 
 type secret struct {
 	value       string
-	quoted      []byte // as it stands in JSON
+	quoted      []byte // as written in JSON
 	placeholder string // shown in its place
 }
 
@@ -140,7 +140,7 @@ func plainAddress(value string) bool {
 	return err == nil && u.Host != "" && u.User == nil && u.RawQuery == "" && len(u.Path) < 20
 }
 
-// Hide puts stand-ins in the places of secrets.
+// Hide replaces secrets by placeholders.
 func (s *Secrets) Hide(text string) string {
 	for _, x := range s.all() {
 		if strings.Contains(text, x.value) {
@@ -209,7 +209,7 @@ func (s *Secrets) inJSON(value []byte) bool {
 	return slices.ContainsFunc(s.all(), func(x secret) bool { return bytes.Contains(value, x.quoted) })
 }
 
-// rejectPlaceholder keeps a stand-in from being written where the secret was.
+// rejectPlaceholder prevents writing a placeholder in place of a secret.
 func (s *Secrets) rejectPlaceholder(t Tool, args json.RawMessage) error {
 	if t.Kind != KindEdit && t.Kind != KindExecute || !bytes.Contains(args, []byte(" withheld]")) {
 		return nil

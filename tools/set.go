@@ -125,7 +125,7 @@ func (s *Set) empty() *Set {
 	return &Set{Defect: s.Defect, Events: s.Events, Toolsets: s.Toolsets, Secrets: s.Secrets, admits: slices.Clip(s.admits)}
 }
 
-// isToolName reports whether every model endpoint takes the name of a function.
+// isToolName reports whether every model endpoint accepts name as a function name.
 func isToolName(name string) bool {
 	for i := range len(name) {
 		switch c := name[i]; {

@@ -66,7 +66,7 @@ type Tool struct {
 	// Advice is a sentence for the system prompt about when to use the tool. Empty: the description
 	// states it.
 	Advice string
-	// Replay says whether calls of the tool are repeated when a session is replayed.
+	// Replay reports whether calls of the tool are repeated when a session is replayed.
 	Replay Replay
 	// Order is the tool's position among the tools of extensions. Tools of equal order keep the
 	// order of their extensions.
@@ -146,7 +146,7 @@ func (t Tool) WritesAnywhere() bool {
 	return !t.ReadOnly && !t.Tracked && slices.Contains([]Kind{KindExecute, KindOther, KindDelete, KindMove}, t.Kind)
 }
 
-// Replay says whether calls of a tool are repeated in a replay.
+// Replay reports whether calls of a tool are repeated in a replay.
 type Replay int
 
 const (
@@ -172,7 +172,7 @@ type Result struct {
 	IsError bool
 	Images  []Image   // pictures for a model with vision
 	Shown   []Content // the editor shows it with the result
-	// EndsTurn ends the turn after the calls of the response: the user goes on.
+	// EndsTurn ends the turn after the calls of the response: the user continues.
 	EndsTurn bool
 
 	brief any // for the model in place of JSON; nil: JSON

@@ -21,8 +21,8 @@ var composites = map[string]func(Tool) bool{
 	},
 }
 
-// In reports whether the tool is in a toolset. A composite name has the tools of all its toolsets, and an
-// old name ends in _tools.
+// In reports whether the tool is in a toolset. A composite name contains the tools of all its
+// toolsets. An old name ends in _tools.
 func (t Tool) In(toolset string) bool {
 	if composite := composites[toolset]; composite != nil {
 		return composite(t)

@@ -80,7 +80,7 @@ func compact(lines []int, gone []bool, otherLines []int, otherGone []bool) {
 }
 
 func align(g, other *group) {
-	meets := false // somewhere on its way g stands where the other text has marks
+	meets := false // on its way g was aligned with marks of the other text
 	for size := -1; size != g.end-g.start; {
 		size = g.end - g.start
 		for g.up() {

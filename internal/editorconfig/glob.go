@@ -38,7 +38,7 @@ func match(glob, name string) bool {
 	return true
 }
 
-// balanced reports whether each brace of a glob has its counterpart. If not, all of them stand for themselves.
+// balanced reports whether each brace of a glob has a counterpart. If not, all of them are literal.
 func balanced(glob string) bool {
 	depth := 0
 	for i := 0; i < len(glob); i++ {

@@ -14,7 +14,7 @@ import (
 
 const (
 	robotsLimit = 500 << 10        // bytes, as RFC 9309 has it
-	robotsTime  = 10 * time.Second // then the site has nothing to say
+	robotsTime  = 10 * time.Second // after it, the site has no rules
 	robotsAge   = time.Hour        // then it is asked again
 	longestGap  = 10 * time.Second // limit of a site's Crawl-delay
 )

@@ -54,7 +54,7 @@ func (m Move) Path(path string) (moved string, ok bool) {
 	return moved, true
 }
 
-// Below is Path without a look at links.
+// Below is Path without checking links.
 func (m Move) Below(path string) (moved string, ok bool) {
 	rel, err := filepath.Rel(m.Old, path)
 	if err != nil || !filepath.IsLocal(rel) {

@@ -2,5 +2,5 @@ package gitrepo
 
 import "io/fs"
 
-// ownerOf does not tell: git itself asks for it there.
+// ownerOf is unsupported here: git itself checks the owner.
 func ownerOf(fs.FileInfo) (uid int, known bool) { return 0, false }

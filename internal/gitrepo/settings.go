@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// running are git settings whose value is run as a program, or names a file in
-// which such settings are; * is any text. Git lists names in lower case, but for
-// the text between the dots.
+// running are git settings whose value is run as a program, or names a file with such settings; *
+// is any text. Git lists names in lower case, except for the text between the dots.
 var running = []string{
 	"core.fsmonitor", "core.hookspath", "core.sshcommand", "core.editor", "core.pager", "core.askpass",
 	"core.gitproxy", "core.alternaterefscommand", "core.attributesfile", "sequence.editor", "init.templatedir",

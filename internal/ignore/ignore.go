@@ -69,8 +69,8 @@ const (
 
 var ignoreNames = [...]string{fromRgignore: ".rgignore", fromIgnore: ".ignore", fromGitignore: ".gitignore"}
 
-// Dir has the ignore rules of a directory and of its parents. Directories without rules
-// are left out of the chain. A nil Dir has no rules.
+// Dir holds the ignore rules of a directory and of its parents. Directories without rules are left
+// out of the chain. A nil Dir has no rules.
 type Dir struct {
 	parent *Dir
 	path   string // absolute, with slashes
@@ -87,8 +87,8 @@ type Matcher struct {
 	Above  *Dir   // the rules above the directory in which the walk starts
 }
 
-// Skips reports whether a walk leaves out path, which lies in dir. It decides as ripgrep
-// does: by Only, then by ignore rules, then by whether the name is hidden.
+// Skips reports whether a walk skips path in dir. It decides as ripgrep does: by Only, then by
+// ignore rules, then by whether the name is hidden.
 func (g *Matcher) Skips(dir *Dir, path, name string, isDir bool) bool {
 	if v := g.Only.verdict(relative(g.Base, path), name, isDir); v != NoMatch {
 		return v == Ignored
@@ -102,7 +102,7 @@ func (g *Matcher) Skips(dir *Dir, path, name string, isDir bool) bool {
 	return name[0] == '.'
 }
 
-// Verdict returns the result of the ignore rules for path, which lies in dir.
+// Verdict returns the result of the ignore rules for path in dir.
 func (g *Matcher) Verdict(dir *Dir, path, name string, isDir bool) Verdict {
 	var found [sources]Verdict
 	inRepo, pastRepo := false, false
@@ -132,8 +132,8 @@ func relative(dir, path string) string {
 	return strings.TrimPrefix(path[min(len(dir), len(path)):], "/")
 }
 
-// Enter reads the rules of the directory at path, which lies in dir. read returns a file
-// in it, has reports whether it has an entry. If it has no rules, Enter returns dir.
+// Enter reads the rules of the directory at path in dir. read returns a file in it, has reports
+// whether it contains an entry. If it has no rules, Enter returns dir.
 func (dir *Dir) Enter(path string, has func(name string) bool, read func(name string) []byte) *Dir {
 	here := &Dir{parent: dir, path: path}
 	some := false

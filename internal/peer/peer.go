@@ -68,7 +68,7 @@ func Start(ctx context.Context, c proc.Cmd, o Options) (*Peer, error) {
 	return p, nil
 }
 
-// Fail ends a peer because of a fault. [Peer.Exit] says which.
+// Fail ends a peer because of a fault, which [Peer.Exit] names.
 func (p *Peer) Fail(why error) {
 	p.mu.Lock()
 	if p.fault == nil {
@@ -99,7 +99,7 @@ func (p *Peer) Ended() bool {
 	}
 }
 
-// Exit waits for the end of the process and says how it ended, such as "ended with exit code 3".
+// Exit waits for the end of the process and describes it, such as "ended with exit code 3".
 func (p *Peer) Exit() string {
 	exit, _ := p.Wait() // exit describes the end in any case
 	p.mu.Lock()

@@ -43,7 +43,7 @@ type Picture struct {
 	Data          []byte `json:"-"`
 }
 
-// Error says why a picture is rejected.
+// Error explains why a picture is rejected.
 type Error struct{ Text string }
 
 func (e *Error) Error() string { return e.Text }

@@ -70,8 +70,8 @@ func find(path, name string, trusted func(folder, found string) bool) (string, e
 	return "", &exec.Error{Name: name, Err: exec.ErrNotFound}
 }
 
-// In reports whether the program at path, which exists, lies in the workspace, or is reached
-// through it.
+// In reports whether the program at path, which exists, is in the workspace, or is reached through
+// it.
 func In(path string, workspace []string) bool {
 	r := rules(workspace)
 	if r.within(path) {

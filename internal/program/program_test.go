@@ -114,7 +114,7 @@ func TestFind(t *testing.T) {
 			if got, err := program.FindIn(path, "git", []string{b.workspace}); !errors.Is(err, exec.ErrNotFound) {
 				t.Errorf("alone: found %q, %v", got, err)
 			}
-			// A tool of the user may lie in an environment.
+			// A tool of the user may be in an environment.
 			want := ""
 			if name == "environment of another project" {
 				want = filepath.Join(path, "git")

@@ -91,7 +91,7 @@ var index = sync.OnceValues(func() (places map[string]place, endings []Name) {
 	return places, endings
 })
 
-// longest is the length from which a name is not looked up, in bytes.
+// longest is the maximum length of a name to look up, in bytes.
 const longest = 64
 
 // May reports whether a file or folder with a name can be protected.

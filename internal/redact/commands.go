@@ -89,8 +89,8 @@ func inCommands(text string, sure bool) (all []found) {
 	return all
 }
 
-// isValue reports whether a word can be a secret: it is no option, no variable and not withheld, and, if other words
-// can stand there, too, no plain word.
+// isValue reports whether a word can be a secret: it is no option, no variable and not withheld. If
+// other words are possible there, it must not be a plain word.
 func isValue(word string, sure bool) bool {
 	if len(word) < 2 || strings.ContainsRune("-$[{%<*", rune(word[0])) || strings.Contains(word, "withheld") {
 		return false

@@ -26,7 +26,7 @@ import (
 )
 
 const (
-	surely  = 8    // a value of this length is looked for anywhere
+	surely  = 8    // values of this length are replaced anywhere
 	perhaps = 4    // shorter values only as a separate word
 	learned = 1000 // maximum number of values learned from names
 )

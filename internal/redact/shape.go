@@ -52,8 +52,8 @@ var tokens = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\b(?:` + strings.Join(forms, "|") + `)`)
 })
 
-// named finds values by the words before them. Each form has a sign without which it is not looked for. The groups
-// stay.
+// named finds values by the words before them. Each form is searched only in texts with its sign.
+// The groups stay.
 var named = sync.OnceValue(func() []signed {
 	return []signed{
 		{"-----BEGIN", regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]*(?:-----END [A-Z ]*PRIVATE KEY-----)?`)},
@@ -71,7 +71,7 @@ type signed struct {
 
 const (
 	shortest = 14      // minimum length of a key, except masked keys
-	longest  = 4 << 10 // in more text without a sign between, only its beginning is looked at: it is data, such as a picture
+	longest  = 4 << 10 // in longer text without a sign, only the start is searched: it is data, such as a picture
 )
 
 // withholdTokens replaces texts that look like keys with mark. It checks only runs of key

@@ -60,7 +60,7 @@ func (f *Folder) in(op, name string, do func(dir handle, base string) error) err
 		if at, err = f.handle.folder(dir); err != nil {
 			return &fs.PathError{Op: op, Path: name, Err: bare(err)}
 		}
-		defer at.close() // only looked into
+		defer at.close() // only read
 	}
 	if err := do(at, base); err != nil {
 		return &fs.PathError{Op: op, Path: name, Err: bare(err)}
@@ -215,7 +215,7 @@ func (f *Folder) Write(name string, text []byte, mode fs.FileMode) error {
 			err = dir.rename(temp, base)
 		}
 		if err != nil {
-			_ = dir.remove(temp) // the first error says more
+			_ = dir.remove(temp) // the first error is more useful
 		}
 		if errors.Is(err, syscall.EBUSY) {
 			err = overwriteIn(dir, base, Settings, func([]byte) ([]byte, bool) { return text, true })

@@ -66,7 +66,7 @@ func openParts(dir int, name string) (int, error) {
 		}
 		var next int
 		next, err = openFolderIn(at, part)
-		unix.Close(at) // only looked into
+		unix.Close(at) // only read
 		at = next
 	}
 	return at, err

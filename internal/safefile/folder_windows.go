@@ -40,7 +40,7 @@ func (h handle) folder(name string) (handle, error) {
 			continue
 		}
 		next, openErr := openPart(at, part)
-		at.Close() // only looked into
+		at.Close() // only read
 		at, err = next, openErr
 	}
 	return handle{at, &listing{}}, err
@@ -63,7 +63,7 @@ func openPart(dir *os.Root, name string) (*os.Root, error) {
 		err = ErrLink
 	}
 	if err != nil {
-		next.Close() // only looked into
+		next.Close() // only read
 		return nil, err
 	}
 	return next, nil

@@ -29,8 +29,8 @@ const (
 	keptFor  = 14 * 24 * time.Hour
 )
 
-// making is how long a folder may be without its lock, if its name does not tell whose it
-// is: it is just being made.
+// making is how long a directory may exist without its lock, if its name does not identify its
+// process: it is just being created.
 const making = time.Minute
 
 // A socket's path has room for about 100 bytes; a longer temp folder leaves none.

@@ -50,7 +50,7 @@ type Query struct {
 
 // Match is a matching line.
 type Match struct {
-	Path    string   // as the model says it
+	Path    string   // in the model's form
 	Line    int      // from 1
 	Content string   // the line without its end: at most 64 KiB of it, with the first match
 	Before  []string // the Context lines above
@@ -74,7 +74,7 @@ type Scope struct {
 	Git    ignore.GitConfig
 
 	Locate func(abs string) (l Location, ok bool)            // in the workspace folder of abs
-	Name   func(abs string) string                           // as the model says it
+	Name   func(abs string) string                           // in the model's form
 	Hidden func(ctx context.Context, l Location) bool        // the editor refuses to show it
 	Skip   func(start Location) (skip func(dir string) bool) // directories to leave out of a walk
 	Rg     Runner                                            // nil: search in this process

@@ -37,9 +37,9 @@ const (
 	omissionsName = "omitted"
 )
 
-// newBox makes a box. If ownTemp is set and this process can do it, its commands see a folder of the box
-// as /tmp. The box of root lies where an ordinary user can reach it. If kept is not empty, the box has the same
-// paths in each run, as far as no other run uses them.
+// newBox creates a box. If ownTemp is set and this process can do it, its commands see a directory
+// of the box as /tmp. root's box is within reach of ordinary users. If kept is not empty, the box
+// has the same paths in each run, unless another run uses them.
 func newBox(root string, ownTemp bool, kept string) (*box, error) {
 	b := &box{private: ownTemp && os.Geteuid() == 0 && exec.Command("unshare", "--mount", "true").Run() == nil}
 	if b.private {

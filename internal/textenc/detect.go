@@ -295,8 +295,8 @@ func beside(before, r rune) float64 {
 	return 0.3
 }
 
-// latinText weighs the letters of Western Europe. Two beside each other are not likely, but for signs. Signs inside a word are not, but
-// for apostrophes and the like.
+// latinText weighs the letters of Western Europe. Two such letters in a row are unlikely, except as
+// signs. Signs inside a word are unlikely, except for apostrophes and similar.
 func latinText(before, r, after rune) float64 {
 	p := 2e-4
 	switch i := slices.Index(latin, r); {

@@ -48,7 +48,7 @@ type picker struct {
 	partial bool   // the text does not end with a line end
 }
 
-// pickWindow wants limit lines from line from on. If limit is 0 or less, it wants as many as fit.
+// pickWindow picks limit lines from line from on. If limit is 0 or less, it picks as many as fit.
 func pickWindow(from, limit int) *picker {
 	last := int(^uint(0) >> 1)
 	if limit > 0 && limit < last-from {
@@ -59,7 +59,7 @@ func pickWindow(from, limit int) *picker {
 	return p
 }
 
-// pickLines wants the lines whose numbers are in wanted, at most room bytes of each.
+// pickLines picks the lines with numbers in wanted, at most room bytes of each.
 func pickLines(wanted map[int]bool, room int) *picker {
 	last := 0
 	for line := range wanted {

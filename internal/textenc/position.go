@@ -197,7 +197,7 @@ func lineStarts(text []byte) []int {
 	}
 }
 
-// Splits reports whether an offset lies inside a character or between CR and LF.
+// Splits reports whether an offset is inside a character or between CR and LF.
 func Splits(text []byte, at int) bool {
 	if at <= 0 || at >= len(text) {
 		return false

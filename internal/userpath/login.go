@@ -26,10 +26,10 @@ const usualLimit = 5 * time.Second
 // mostPath is how many bytes of a PATH are read.
 const mostPath = 64 << 10
 
-// FromServer says where PATH comes from if no login shell has added anything.
+// FromServer is the origin of PATH if no login shell has added anything.
 const FromServer = "PATH is that of the editor or shell that started hermes-ls"
 
-// Config says how a login shell is asked. Environ is required.
+// Config describes how to ask a login shell. Environ is required.
 type Config struct {
 	Environ []string // of the server
 	// Enabled reports whether the shell may be asked. It is called once; nil: it may not.

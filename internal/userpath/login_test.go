@@ -166,7 +166,7 @@ func TestOrderOfThePathStays(t *testing.T) {
 		a.file(".profile", "PATH="+local(tt.profile)+"\n", 0o644)
 		got, from := a.asked()
 		want := filepath.SplitList(local(tt.want))
-		if len(got) < len(want) || !slices.Equal(got[:len(want)], want) { // the usual folders of tools follow
+		if len(got) < len(want) || !slices.Equal(got[:len(want)], want) { // the usual tool directories follow
 			t.Errorf("of %s and %s: %q, want %q (%s)", tt.server, tt.profile, got, want, from)
 		}
 	}

@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	shortArticle = 250 // letters under which an article is taken for a mistake …
+	shortArticle = 250 // letters under which an article is considered a mistake …
 	shareOfPage  = 10  // … and the minimum part of the page's letters, as a divisor
 )
 

@@ -66,8 +66,8 @@ func parse(s Source) Page {
 	return p
 }
 
-// kindOf is the media type, looked for in the bytes where the server does not say
-// or says nothing in particular.
+// kindOf returns the server's media type. For a PDF, or if the type is missing or unspecific, it
+// uses the first bytes.
 func kindOf(s Source) string {
 	kind, _, err := mime.ParseMediaType(s.Type)
 	vague := err != nil || kind == "application/octet-stream" || kind == "binary/octet-stream" || kind == "text/plain"

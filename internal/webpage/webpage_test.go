@@ -124,7 +124,7 @@ func TestPDFOfBrowser(t *testing.T) {
 // pdfOf returns a PDF with one page and one font. All its characters are half as wide as high.
 func pdfOf(content string, forms ...string) []byte { return pdfWith("", content, forms...) }
 
-// pdfWith says more of the page's content, such as how it is packed.
+// pdfWith adds settings of the page's content, such as its compression.
 func pdfWith(about, content string, forms ...string) []byte {
 	var b bytes.Buffer
 	var at []int

@@ -211,7 +211,7 @@ func (e Engine) fill(template, query string, count int, quote func(string) strin
 	})
 }
 
-// inJSON quotes s as it stands between the quotes of a JSON string.
+// inJSON quotes s for a JSON string, without the quotes around it.
 func inJSON(s string) string {
 	quoted, err := json.Marshal(s)
 	if err != nil {

@@ -43,7 +43,7 @@ func (c *Call) Translate(known func(tool, param string) bool, allowed func(tool,
 	return note, c.problem
 }
 
-// values gives values of a parameter's list our names.
+// values changes values of a parameter's list to our names.
 func (c *Call) values(known func(tool, param string) bool, allowed func(tool, param, value string) bool) {
 	for _, name := range slices.Sorted(maps.Keys(c.Args)) {
 		given := c.text(name)

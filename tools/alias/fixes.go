@@ -33,7 +33,7 @@ const (
 	managing = "process"
 )
 
-// early run before parameters get our names, fixes after it.
+// early run before parameters are renamed, fixes after it.
 var (
 	early = map[string]func(*Call){
 		reading: readRange, fetching: addressInPrompt,
@@ -46,7 +46,7 @@ var (
 	}
 )
 
-// retarget changes the tool if the arguments say so.
+// retarget changes the tool if the arguments require it.
 func (c *Call) retarget() {
 	switch {
 	case c.Tool == patching && c.text("command") != "":
@@ -634,7 +634,7 @@ func codeLines(c *Call) {
 
 var address = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`https?://[^\s"'<>)\]]+`) })
 
-// addressInPrompt takes the addresses out of a prompt, if they stand nowhere else.
+// addressInPrompt extracts the addresses from a prompt if they occur nowhere else.
 func addressInPrompt(c *Call) {
 	if c.Args["urls"] != nil || c.Args["url"] != nil {
 		return

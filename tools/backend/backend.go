@@ -164,7 +164,7 @@ func line(argv []string) (string, error) {
 
 var errGone = errors.New("the session is closed")
 
-// emptyInput is an input with nothing in it, which ends when it is closed.
+// emptyInput is an empty input that ends when closed.
 type emptyInput struct{ closed chan struct{} }
 
 func newSilence() emptyInput { return emptyInput{make(chan struct{})} }

@@ -149,7 +149,7 @@ func (c *container) start(ctx context.Context) (Place, error) {
 	select {
 	case <-ready.written:
 	case <-main.Done():
-		main.Wait() // its words say it
+		main.Wait() // its output reports the error
 		return Place{}, fmt.Errorf("%s", cmp.Or(errs.text(), "it ended at once"))
 	case <-ctx.Done():
 		main.Stop(0)

@@ -32,7 +32,7 @@ type Files struct {
 	ssh *overSSH
 
 	mu   sync.Mutex
-	root string // with its links resolved; empty: not looked up yet
+	root string // with its links resolved; empty: unresolved
 	seen map[string][sha256.Size]byte
 
 	writing chan struct{} // capacity 1: writes run one after another
@@ -63,7 +63,7 @@ func (f *Files) Folders() []string {
 	return []string{cmp.Or(root, f.ssh.place.Dir, f.ssh.Cwd, "~")}
 }
 
-// Name is a path as the model says it.
+// Name is a path in the model's form.
 func (f *Files) Name(abs string) string {
 	root := f.Folders()[0]
 	if abs == root {
@@ -77,7 +77,7 @@ func (f *Files) Unsaved(context.Context) []string { return nil }
 
 const absLimit = 30 * time.Second
 
-// Abs is where a path lies, links resolved.
+// Abs is the absolute path, links resolved.
 func (f *Files) Abs(name string) (abs string, err error) {
 	ctx, stop := context.WithTimeout(f.ssh.ctx, absLimit)
 	defer stop()
@@ -367,7 +367,7 @@ func (f *Files) edit(ctx context.Context, name string, change func(p string, old
 		return nil, err
 	}
 	defer unlock()
-	var refused error // said by the caller's function: not ours to reword
+	var refused error // from the caller's function: not ours to reword
 	err = f.at(ctx, "changing", name, func(c *sftp.Client, p string) error {
 		old, info, err := readWhole(c, name, p)
 		if err != nil {

@@ -29,7 +29,7 @@ func (f *Files) BatchIf(ctx context.Context, actions []workspace.Action, agree f
 	defer unlock()
 	b := &batch{files: f, known: map[string]*batchFile{}}
 	for _, a := range actions {
-		var refused error // said by the caller's function
+		var refused error // from the caller's function
 		err := f.at(ctx, "changing", a.Path, func(c *sftp.Client, p string) (err error) {
 			refused, err = b.plan(c, p, a)
 			return err

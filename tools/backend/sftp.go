@@ -59,7 +59,7 @@ func (s *overSSH) fileClient(ctx context.Context) (*sftp.Client, error) {
 		<-process.Done()
 		toHere.Close()   // never fails
 		fromHere.Close() // never fails
-		process.Wait()   // its words say it
+		process.Wait()   // its output reports the error
 	})
 	unlink := context.AfterFunc(ctx, func() { process.Stop(0) })
 	defer unlink()

@@ -13,7 +13,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/scratch"
 )
 
-// SSHConfig says which machine, in the words of OpenSSH.
+// SSHConfig identifies a machine, in OpenSSH's terms.
 type SSHConfig struct {
 	Host    string // a name of ~/.ssh/config, too
 	User    string
@@ -159,7 +159,7 @@ func (s *overSSH) connect(ctx context.Context) (Place, error) {
 		case exit.Code == 0:
 			return s.probe(ctx)
 		case ended(s.master):
-			s.master.Wait() // its words say it
+			s.master.Wait() // its output reports the error
 			return Place{}, fmt.Errorf("%s", cmp.Or(s.errs.text(), "the connection ended at once"))
 		}
 		select {
@@ -189,7 +189,7 @@ func (s *overSSH) startMaster() (err error) {
 	return err
 }
 
-// probe looks at the machine.
+// probe examines the machine.
 func (s *overSSH) probe(ctx context.Context) (Place, error) {
 	place, err := probePlace(ctx, s.Args([]string{"sh", "-c", probe}, "", false), environ(s.Folders))
 	if err != nil {

@@ -145,7 +145,7 @@ func TestApprovedEditIsTheShownOne(t *testing.T) {
 		tool string
 		args map[string]string
 		now  string // the user's text written meanwhile
-		want string // in the end
+		want string // final text
 	}{
 		"patch elsewhere":   {"patch", map[string]string{"path": "a", "old_string": "two", "new_string": "2"}, "zero\none\ntwo\n", "zero\none\n2\n"},
 		"patch there":       {"patch", map[string]string{"path": "a", "old_string": "two", "new_string": "2"}, "one\ntwo and more\n", "one\ntwo and more\n"},

@@ -27,7 +27,7 @@ type Diagnoser interface {
 type Diagnostic struct {
 	Line    int // from 1
 	Warning bool
-	Source  string // who says it; may be empty
+	Source  string // its origin; may be empty
 	Code    string
 	Message string
 }
@@ -153,7 +153,7 @@ func (d *diagnosis) notice(ctx context.Context, written ...*workspace.Written) (
 	return problems{Diagnostics: brought[:shown], Fixed: fixed[:min(len(fixed), diagnosticsShown)], More: len(brought) - shown}
 }
 
-// both returns the diagnostics of two moments. Some editors report none while they look at a file.
+// both merges the diagnostics of two moments. Some editors report none during a check.
 func both(before, after []Diagnostic) []Diagnostic {
 	return slices.Concat(after, newDiagnostics(after, before))
 }

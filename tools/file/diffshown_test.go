@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// A change in a minified file costs the model's window little, and is there to see.
+// A change in a minified file takes few tokens of the context window, and is visible.
 func TestBriefDiff(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("é=1;", 200_000)

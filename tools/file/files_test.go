@@ -564,7 +564,7 @@ func BenchmarkReadFile(b *testing.B) {
 	}
 }
 
-// answers gives the same answer to every question, and keeps the questions.
+// answers gives the same answer to every request, and records the requests.
 type answers struct {
 	say   tools.Decision
 	asked []tools.ApprovalRequest

@@ -16,7 +16,7 @@ type slow struct {
 	list    []Diagnostic
 	waitFor time.Duration
 	waits   []time.Duration
-	looks   bool // at the file: it reports nothing until it has looked
+	looks   bool // it reports nothing until it has checked the file
 }
 
 func (s *slow) CanDiagnose() bool      { return true }

@@ -117,7 +117,7 @@ type replacement struct {
 	stated   []diff.Change   // the changed lines, as given by the edit; nil: they are computed
 }
 
-// hits is where the old text of an edit stands, and how it was recognised.
+// hits are the matches of an edit's old text, and how they were found.
 type hits struct {
 	replacement                   // as found, without the removed parts
 	spans       []span            // in the text itself
@@ -141,8 +141,7 @@ type step struct {
 	anyIndent bool // the file may indent it in another way
 }
 
-// finder looks for the old text of an edit. It returns its places and the edit as it
-// was recognised.
+// finder searches for the old text of an edit. It returns its places and the edit as matched.
 type finder func(context.Context, *textSearch, replacement) ([]span, replacement, error)
 
 // textSearch is a search for an old text.
@@ -187,7 +186,7 @@ var steps = []step{
 // fuzzyBytes is the longest text for inexact searches.
 const fuzzyBytes = 8 << 20
 
-// find looks for the old text of an edit. No hits and no error: it is not there.
+// find searches for the old text of an edit. If it is missing, find returns no hits and no error.
 func find(ctx context.Context, text string, e replacement) (hits, error) {
 	s := &textSearch{view: viewOf(text, e.old), left: searchWork}
 	e.old = s.wanted(e.old)
@@ -340,8 +339,8 @@ func withoutEmptyLines(e replacement) (as replacement, head, tail bool) {
 	return e, head, tail
 }
 
-// unescaped looks for old with the escapes of a string undone. If it finds old, it undoes
-// the same escapes in new.
+// unescaped searches for old without its string escapes. If it finds old, it removes the same
+// escapes from new.
 func unescaped(undo func(text string, isOld bool) (string, bool)) finder {
 	return func(_ context.Context, s *textSearch, e replacement) ([]span, replacement, error) {
 		as := e

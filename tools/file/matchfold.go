@@ -21,8 +21,8 @@ var (
 	looksShort = fold{ends: true, looks: true, dash: "-"}
 )
 
-// foldedText is a text under a fold. Each of its bytes stands for a piece of the
-// original: a character, or a run of blanks.
+// foldedText is text under a fold. Each of its bytes represents a piece of the original: a
+// character, or a run of blanks.
 type foldedText struct {
 	text       string
 	start, end []int32 // of the piece, for each byte
@@ -125,7 +125,7 @@ func (t foldedText) splits(at int) bool {
 	return at > 0 && at < len(t.text) && t.start[at-1] == t.start[at]
 }
 
-// places returns where old stands in text under the fold.
+// places returns the spans of old in text under the fold.
 func (f fold) places(text, old string) []span {
 	wanted := f.key(old)
 	if strings.TrimSpace(wanted) == "" {
@@ -134,7 +134,7 @@ func (f fold) places(text, old string) []span {
 	return f.apply(text).places(wanted)
 }
 
-// folded looks for old under a fold.
+// folded searches for old under a fold.
 func folded(f fold) finder {
 	return func(_ context.Context, s *textSearch, e replacement) ([]span, replacement, error) {
 		return f.places(s.text, e.old), e, nil

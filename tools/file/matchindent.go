@@ -74,8 +74,8 @@ type indenter struct {
 
 var errIndent = errors.New("the indentation cannot be told")
 
-// at learns from the lines of old as they stand in the file. If a line of new cannot be
-// indented, it returns errIndent.
+// at learns from the lines of old in the file. If a line of new cannot be indented, it returns
+// errIndent.
 func (r *reindent) at(inFile string) (*indenter, error) {
 	n := &indenter{reindent: r, is: map[string]string{}, torn: map[string]bool{}}
 	have := strings.Split(inFile, "\n")
@@ -116,7 +116,7 @@ func (n *indenter) learnUnit() {
 // known lists the indentations of old, in a fixed order: the lesser first.
 func (n *indenter) known() []string { return slices.Sorted(maps.Keys(n.is)) }
 
-// indent gives a line of the replacement the file's indentation.
+// indent converts a line of the replacement to the file's indentation.
 func (n *indenter) indent(line string) (string, bool) {
 	if strings.TrimSpace(line) == "" {
 		return strings.TrimLeft(line, " \t"), true

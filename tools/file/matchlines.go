@@ -31,8 +31,8 @@ func lineSpan(lines []textLine) span {
 	return span{lines[0].start, last.start + len(last.text)}
 }
 
-// numbering gives lines numbers: two have the same number if they are the same under
-// the fold, however they are indented.
+// numbering numbers lines: two lines equal under the fold have the same number, whatever their
+// indentation.
 type numbering struct {
 	fold  fold
 	known map[string]int32

@@ -61,7 +61,7 @@ func TestNewFilesFollowEditorconfig(t *testing.T) {
 				t.Errorf("note: %q, want %q", got.Note, c.note)
 			}
 			if !strings.HasSuffix(c.content, "\n") || strings.Contains(c.content, "\r") {
-				return // a patch cannot say it
+				return // a patch cannot express it
 			}
 			added := "*** Begin Patch\n*** Add File: " + c.path + "2.x\n+" + strings.ReplaceAll(strings.TrimSuffix(c.content, "\n"), "\n", "\n+") + "\n*** End Patch"
 			if strings.HasSuffix(c.path, ".sh") || strings.HasSuffix(c.path, ".x") {

@@ -14,11 +14,11 @@ import (
 
 const (
 	nearLinesMax    = 12     // lines of the file shown in an error
-	nearSearchLines = 20_000 // lines looked through for them
+	nearSearchLines = 20_000 // lines to search for them
 	leastLikeness   = 0.55   // minimum for a line worth showing
 )
 
-// noMatch says why old, an old_string, may not be in text, with the lines most like it.
+// noMatch explains why old, an old_string, may not be in text, with the most similar lines.
 func noMatch(text, old string) error {
 	if strings.Contains(text, "\x00") {
 		return errors.New("old_string is not in the file, which is binary; nothing was changed. Change it with a command")

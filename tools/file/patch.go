@@ -84,7 +84,7 @@ func patchEdits(ctx context.Context, env *callEnv, in patchIn) (tools.Edit, erro
 	return gate.EditOf(env.Bounds, in.changes(), plan(env, in.Path, in.change(ctx, &done)))
 }
 
-// wholePatch reports whether the call has a V4A patch.
+// wholePatch reports whether the call contains a V4A patch.
 func (in patchIn) wholePatch() bool {
 	return in.Mode == "patch" || in.Mode == "" && in.Patch != "" && in.OldString == ""
 }

@@ -162,7 +162,7 @@ func singleFileError(err error) error {
 	return errors.New(strings.NewReplacer("; nothing was changed.", ".", "; nothing was changed", "").Replace(err.Error()))
 }
 
-// follow makes the new files as the project's .editorconfig files want them.
+// follow makes the new files follow the project's .editorconfig files.
 func (p *filesPatch) follow(ctx context.Context, env *callEnv) {
 	for i, a := range p.actions {
 		if a.Text == nil {

@@ -63,7 +63,7 @@ type placed struct {
 // their context.
 func (h hunk) place(ctx context.Context, text string) ([]placed, string, error) {
 	within, lost := h.within(text)
-	if lost != nil && !h.once(text) { // else the lines say enough
+	if lost != nil && !h.once(text) { // else the lines are sufficient
 		return nil, "", lost
 	}
 	if len(h.old) == 0 {

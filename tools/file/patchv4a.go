@@ -72,9 +72,9 @@ const (
 	patchFormat = "A patch reads:\n*** Begin Patch\n*** Update File: path\n@@ a line above the place\n context\n-old\n+new\n*** Add File: path\n+text\n*** Delete File: path\n*** End Patch"
 )
 
-// parsePatch reads a V4A patch. Each line belongs to the patch itself or starts with its
-// kind, so an added line can contain anything. Blanks around the patch's own lines are
-// ignored where no line of a file can stand.
+// parsePatch reads a V4A patch. Each line belongs to the patch itself or starts with its kind, so
+// an added line can contain anything. Blanks around the patch's own lines are ignored where no line
+// of a file is possible.
 func parsePatch(text string) ([]fileOp, error) {
 	lines := strings.Split(strings.ReplaceAll(strings.TrimSpace(text), "\r\n", "\n"), "\n")
 	first := 0

@@ -38,7 +38,8 @@ func filesIn(t *testing.T, dir string) map[string]string {
 	return files
 }
 
-// If the line after @@ is not in the file, and the place is found without it, the result says so.
+// If the line after @@ is not in the file, and the place is found without it, the result reports
+// it.
 func TestPatchTellsOfALineThatIsNotThere(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, map[string]string{"a": "x = 1\ny = 2\n"})
@@ -186,7 +187,7 @@ func TestPatchFiles(t *testing.T) {
 				}
 				return
 			}
-			if c.name == "add an empty file" { // of which a diff has nothing to tell
+			if c.name == "add an empty file" { // a diff shows nothing of it
 				return
 			}
 			if now := gitApply(t, c.before, out.Diff); !maps.Equal(now, want) {

@@ -150,7 +150,7 @@ func beginningOf(out readOut, offset int) readOut {
 	return out
 }
 
-// window shows lines, as many as fit. A script gets no fewer because of their tokens.
+// window shows lines, as many as fit. For a script, their tokens do not count.
 func window(w *workspace.Window, offset int, script bool) readOut {
 	out := readOut{TotalLines: w.Total, FileSize: w.Size}
 	var b strings.Builder
@@ -205,7 +205,7 @@ func shownLine(line string, number int, n *notes) string {
 	return strconv.Itoa(number) + "|" + line
 }
 
-// notes are sentences about a result, each said once.
+// notes are sentences about a result, without duplicates.
 type notes []string
 
 func (n *notes) add(note string) {

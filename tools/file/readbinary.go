@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	sniffSizeBytes = 8 << 20  // binary files up to this size are looked into
+	sniffSizeBytes = 8 << 20  // maximum size of binary files to examine
 	imageBytes     = 64 << 20 // the largest picture file to read
 )
 

@@ -182,7 +182,7 @@ func (out searchOut) brief() searchBrief {
 	return b
 }
 
-// grouped returns matches as text. Lines around two matches stand once.
+// grouped returns matches as text. Lines around two matches appear once.
 func grouped(matches []searchMatch) string {
 	var b strings.Builder
 	for len(matches) > 0 {
@@ -215,7 +215,7 @@ func grouped(matches []searchMatch) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// brackets have a meaning in a glob, and stand in names such as app/[id]/page.tsx.
+// brackets have a meaning in a glob, and occur in names such as app/[id]/page.tsx.
 var brackets = strings.NewReplacer("[", `\[`, "]", `\]`, "{", `\{`, "}", `\}`)
 
 // searchNames searches. If a glob with brackets matches no name, it searches for names with literal
@@ -250,7 +250,7 @@ func inFolder(found *search.Found, folder string) *search.Found {
 	return &named
 }
 
-// query puts sane numbers in the place of others.
+// query replaces invalid numbers.
 func query(in searchIn) search.Query {
 	limit := in.Limit
 	if limit <= 0 {
@@ -368,7 +368,7 @@ func cutAround(line string, match *regexp.Regexp) string {
 	return text
 }
 
-// nothing says why there may be no results.
+// nothing explains possible reasons for an empty result.
 func nothing(found *search.Found, in searchIn, q search.Query) string {
 	if found.Total > 0 {
 		return fmt.Sprintf("there are only %d results; offset %d is past them", found.Total, q.Offset)

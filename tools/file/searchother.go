@@ -88,7 +88,7 @@ type globWriter struct {
 	first, last bool // the expression is bound to the beginning and the end
 }
 
-// write adds a part. If a glob cannot say it, write returns false.
+// write adds a part. If a glob cannot express it, write returns false.
 func (w *globWriter) write(re *syntax.Regexp) bool {
 	switch re.Op {
 	case syntax.OpEmptyMatch:

@@ -55,7 +55,7 @@ func (s sinceRead) explain(err error) error {
 	return fmt.Errorf("%w. The file has changed since it was read; read it again", err)
 }
 
-// check rejects a replacement of all places if there are others than the session has read.
+// check rejects a replacement of all places if the session has not read all of them.
 func (s sinceRead) check(edits []patchEdit) error {
 	if !s.Changed {
 		return nil

@@ -162,8 +162,8 @@ var placeholder = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?im)^[ \t]*(?://|#|--|;|%|/\*|<!--|\{/\*)?[ \t]*(?:\.\.\.|…)[ \t]*\(?(?:the )?(?:rest of|remaining|existing|other|previous|unchanged|same)\b.*$`)
 })
 
-// leavesOut returns an error if content is not the whole text of a file: a line stands for others, or each line begins
-// with its number. old is the present text.
+// leavesOut returns an error if content is not the whole text of a file: a placeholder line, or a
+// number at the start of each line. old is the present text.
 func leavesOut(old, content string) error {
 	if line := strings.TrimSpace(placeholder().FindString(content)); old != "" && line != "" && !strings.Contains(old, line) {
 		return fmt.Errorf("content has the line %q in place of lines of the file. Nothing was written. Send the whole text, or change a part with patch", tools.OneLine(line, 80))
@@ -183,7 +183,7 @@ func leavesOut(old, content string) error {
 // lineNumber is a line as other agents and programs show it.
 var lineNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\s*(\d+)(?:\t|→|: ?| ?\| ?)(.*)$`) })
 
-// numbered reports whether content has the line numbers of read_file.
+// numbered reports whether content contains read_file's line numbers.
 func numbered(content string) bool {
 	last := -1
 	for line := range strings.Lines(content) {
@@ -211,7 +211,7 @@ func texts(w *workspace.Written) (old, new []byte) {
 	return charset.Decode(w.Old), charset.Decode(w.New)
 }
 
-// shownDiff is the change as git apply takes it.
+// shownDiff returns the change in the format of git apply.
 func shownDiff(w *workspace.Written) string {
 	old, new := texts(w)
 	if w.From == "" {

@@ -36,8 +36,8 @@ func quotedIn(t *testing.T, advice string) (entries []string) {
 	}
 }
 
-// The entries of the advice, put into command_allowlist as they are printed, allow the command,
-// and the first of several is needed.
+// The printed entries of the advice, copied into command_allowlist, allow the command. The first of
+// several is needed.
 func TestAdviceWorksAsPrinted(t *testing.T) {
 	t.Parallel()
 	parts := []string{

@@ -20,7 +20,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
 
-// Config has the rules of a [Gate].
+// Config holds the rules of a [Gate].
 type Config struct {
 	// Mode is "ask" (also "manual"), "smart" or "off". In smart, Judge is asked before
 	// the user is.
@@ -30,7 +30,7 @@ type Config struct {
 	Deny []string
 	// Allow are the exact keys remembered by "always".
 	Allow []string
-	// Timeout is how long a question stands before it counts as no; zero is 300 s.
+	// Timeout is how long a request stays open before it counts as denied; zero is 300 s.
 	Timeout time.Duration
 	// Asker asks the user. If it is nil, all requests are denied.
 	Asker tools.Asker
@@ -357,7 +357,7 @@ func (a action) waits(ctx context.Context) (resumed func()) {
 	return a.env.Waits(ctx, a.call.ID)
 }
 
-// longestReason is how many bytes of the reason of a denial the model gets.
+// longestReason limits the bytes of a denial's reason for the model.
 const longestReason = 8000
 
 // request returns the approval request of an action. If its edit cannot be made, it returns the

@@ -27,7 +27,7 @@ type scripts struct {
 
 // script is the content of a file. The zero script is no file.
 type script struct {
-	real string // where it lies, links followed
+	real string // real path, links followed
 	sum  string // of the whole content; for a pattern: of the names it matches
 	text []byte // nil: too long to be kept, or outside of the workspace
 	own  bool   // one of the session's temporary files, stored elsewhere on the host

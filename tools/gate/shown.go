@@ -97,7 +97,7 @@ func joined(notes []string) string {
 	return strings.Join(said, "; ")
 }
 
-// textOf returns a text as UTF-8. If it is no text, textOf returns "" and says so.
+// textOf returns a text as UTF-8. For binary data, it returns "" and reports it.
 func textOf(raw []byte, tense string) (text, note string) {
 	text = string(textenc.CharsetOf(raw).Decode(raw))
 	text = strings.TrimPrefix(text, "\ufeff")

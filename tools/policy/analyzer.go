@@ -32,7 +32,7 @@ type analyzer struct {
 
 // budget is how much was judged.
 type budget struct {
-	steps  int  // statements looked at
+	steps  int  // number of statements judged
 	work   int  // approximate bytes of the expanded words
 	gaveUp bool // it was too much
 }
@@ -105,7 +105,7 @@ func parseShell(src string) (*syntax.File, error) {
 	return syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(src), "")
 }
 
-// unfit says why a source is not even parsed; empty when it may be.
+// unfit returns why a source is not parsed, or "".
 func unfit(src string) string {
 	if len(src) > maxSource {
 		return "is longer than 64 KB, too long to be judged; put it into a script file"

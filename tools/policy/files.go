@@ -26,7 +26,7 @@ type tracks struct {
 	settings []string // git settings made by the command
 	rewrites bool     // unnamed files change
 	foreign  bool     // a program runs unknown code
-	hooked   bool     // git runs hooks, which the user has put there
+	hooked   bool     // git runs hooks, installed by the user
 	noConfig string   // a variable with which git ignores the user's settings
 
 	stdin    input
@@ -189,7 +189,7 @@ func (t *tracks) destroys(c *call, deep bool, targets ...field) {
 
 const (
 	maxFiles    = 256 // recorded files of a command
-	maxFollowed = 16  // of these, how many are looked into for others
+	maxFollowed = 16  // maximum number of these to search for others
 )
 
 // noted adds files to a list, up to the limit.

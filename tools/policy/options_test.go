@@ -10,7 +10,7 @@ func TestOptionsOfAnyBytes(t *testing.T) {
 	}
 }
 
-// A command of several lines has no placeholder of xargs.
+// A command of several lines contains no placeholder of xargs.
 func TestXargsRunsLines(t *testing.T) {
 	t.Parallel()
 	for src, want := range map[string]Level{"ls | xargs sh -c 'ls\nrm -rf x' _": Asks, "ls | xargs sh -c 'ls\nreboot'": Blocked, "ls | xargs -n 1 sh -c 'ls \"$1\"\nls' _": Runs} {

@@ -16,7 +16,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools/policy/paths"
 )
 
-// Level says whether an action runs, requires approval, or is blocked.
+// Level determines whether an action runs, requires approval, or is blocked.
 type Level int
 
 const (

@@ -39,7 +39,7 @@ func insert(command []field, placeholder, text string) (out []field) {
 // arguments.
 func (t *terms) find() {
 	c, fd := t.c, strings.HasPrefix(t.c.name, "fd")
-	from, found := starts(c.args), unknown // the files lie below the start of the search
+	from, found := starts(c.args), unknown // the files are below the start of the search
 	switch {
 	case len(from) == 0:
 		found = "./" + unknown

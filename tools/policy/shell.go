@@ -217,7 +217,7 @@ func (s shell) forLoop(c *syntax.ForClause) {
 	if len(items) == 0 {
 		items = []field{anything}
 	}
-	if slices.ContainsFunc(items, func(f field) bool { return !f.seen() }) { // it may stand for several
+	if slices.ContainsFunc(items, func(f field) bool { return !f.seen() }) { // it may expand to several
 		items = append(slices.Clip(items), items...)
 	}
 	s.loop(name, items, c.Do)
@@ -354,7 +354,8 @@ type state struct {
 // folder is the name of the entry with the shell's possible directories.
 const folder = "."
 
-// maxValues is how many values of a variable are followed. If there are more, it may have any.
+// maxValues is the maximum number of tracked values of a variable. With more, it may have any
+// value.
 const maxValues = 16
 
 func (s *state) clone() *state {

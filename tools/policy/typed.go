@@ -25,7 +25,7 @@ func Typed(command, text string, p Scope) Verdict {
 			worst = v
 		}
 	}
-	worst.Once = worst.Once || len(worst.KeyFiles) > 0 // their content is not looked at
+	worst.Once = worst.Once || len(worst.KeyFiles) > 0 // their content is not judged
 	return worst
 }
 

@@ -222,7 +222,7 @@ func (s shell) values(name string) []field {
 	case given:
 		val.text = clean(known)
 	case name == "TMPDIR" && len(s.scope.Temp) > 0:
-		val.text = s.scope.Temp[0] // as programs take it
+		val.text = s.scope.Temp[0] // as programs read it
 	default:
 		val = anything
 	}

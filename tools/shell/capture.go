@@ -43,7 +43,7 @@ func newCapture(dir string, limit int, secrets *tools.Secrets) *capture {
 	return c
 }
 
-// Write takes output. It never fails.
+// Write stores output. It never fails.
 func (c *capture) Write(b []byte) (int, error) {
 	c.textMu.Lock()
 	defer c.textMu.Unlock()
@@ -143,7 +143,7 @@ func shortenDense(output string) string {
 	return output
 }
 
-// live is the end of the output so far, and how much there is of it.
+// live returns the end of the output so far, and its total length.
 func (c *capture) live() (end string, lines, chars int) {
 	c.textMu.Lock()
 	defer c.textMu.Unlock()

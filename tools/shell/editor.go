@@ -29,7 +29,7 @@ type editorTerminal struct {
 	env  *callEnv
 	call tools.Call
 	id   string // empty until it exists
-	cut  bool   // the editor has not kept all of the output
+	cut  bool   // the editor has dropped some of the output
 }
 
 // useEditorTerminal runs c in the editor's terminal, if available.

@@ -135,7 +135,7 @@ func (x *exportScanner) array() bool {
 	return false
 }
 
-// index scans [1] or ["c d"], which code of any kind could stand in.
+// index scans [1] or ["c d"], which may contain code of any kind.
 func (x *exportScanner) index() bool {
 	for x.rest = x.rest[1:]; len(x.rest) > 0; {
 		c := x.rest[0]

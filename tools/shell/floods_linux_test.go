@@ -90,7 +90,7 @@ func TestCanceledIsReviewed(t *testing.T) {
 	}()
 	out, _ := runTerminal(ctx, t, env, `{"command":"make -s"}`)
 	for _, name := range []string{".envrc", "n/.git/hooks/pre-commit", "CLAUDE.md"} {
-		// On a busy machine the review goes on after the call has ended.
+		// On a busy machine the review continues after the call has ended.
 		for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
 			if _, err := os.Lstat(filepath.Join(dir, name)); err != nil {
 				break

@@ -77,7 +77,7 @@ func (d *desk) process(format string, args ...any) map[string]any {
 	return d.call(processTool(d.Config), fmt.Sprintf(format, args...))
 }
 
-// output waits for something in the log.
+// output waits for text in the log.
 func (d *desk) output(id, want string) {
 	d.t.Helper()
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {

@@ -270,7 +270,7 @@ func (b *background) finish(p *Processes, settled string) {
 	close(b.done)
 }
 
-// ending says how it ended.
+// ending describes how it ended.
 func (b *background) ending() string {
 	if why := b.reason(); why != "" {
 		return joinNotes("was ended, because "+why, b.note)

@@ -65,7 +65,7 @@ func (s segment) close() {
 	os.Remove(s.file.Name()) // nearly always gone already
 }
 
-// Write takes output. It never fails: a process goes on when its log cannot.
+// Write stores output. It never fails: a process continues if its log cannot.
 func (l *processLog) Write(b []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -19,7 +19,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools/toolstest"
 )
 
-// sshd runs a real server on loopback and says how to reach it.
+// sshd runs a real server on loopback and returns its configuration.
 func sshd(t *testing.T) backend.SSHConfig {
 	t.Helper()
 	return toolstest.SSHD(t)

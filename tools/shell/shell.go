@@ -147,7 +147,7 @@ func (s *Shell) timeout() time.Duration {
 // Cwd is the session's folder.
 func (s *Shell) Cwd() string { return s.snapshot().dir }
 
-// pathFrom says where PATH comes from.
+// pathFrom returns the origin of PATH.
 func (s *Shell) pathFrom() string {
 	if s.PathFrom == nil || s.isRemote() {
 		return userpath.FromServer
@@ -158,7 +158,7 @@ func (s *Shell) pathFrom() string {
 // Env returns the exported environment for the next command.
 func (s *Shell) Env() []string { return s.snapshot().env }
 
-// begin gives the first command its PATH. It can wait for the user's login shell.
+// begin sets PATH for the first command. It can wait for the user's login shell.
 func (s *Shell) begin(ctx context.Context) {
 	s.stateMu.Lock()
 	wanted := s.Path != nil && !s.hasPath && s.on == nil && s.broken == nil
@@ -191,9 +191,8 @@ func (s *Shell) Export(vars []string) {
 	s.state.env = override(s.state.env, vars)
 }
 
-// Run runs a command and waits until nothing of it is left. The error is ctx.Err()
-// when ctx ended first; else it says why the command could not run at all. The
-// outcome is valid beside a context's error.
+// Run runs a command and waits for all its processes. If ctx ended first, it returns ctx.Err(),
+// with a valid outcome. Otherwise an error explains why the command could not run.
 func (s *Shell) Run(ctx context.Context, c Command) (Outcome, error) {
 	s.begin(ctx)
 	before := s.snapshot()
@@ -244,7 +243,7 @@ func (s *Shell) Run(ctx context.Context, c Command) (Outcome, error) {
 	return Outcome{Exit: exit, Cwd: s.Cwd(), TimedOut: timedOut, LostDir: lost, TooLarge: tooLarge}, err
 }
 
-// process is the child in which c runs, but for its arguments.
+// process returns the child process for c, without its arguments.
 func (c Command) process(state shellState) proc.Cmd {
 	child := proc.Cmd{
 		Dir:    cmp.Or(c.Dir, state.dir),

@@ -123,7 +123,7 @@ func TestShellState(t *testing.T) {
 				for _, step := range steps {
 					got, _ := do(t, s, step.run)
 					if name == "syntax error" && strings.Contains(step.run, "if;") {
-						continue // each shell has its own words for it
+						continue // each shell uses different words
 					}
 					if slices.Contains(apart[filepath.Base(program)], name) {
 						continue
@@ -258,7 +258,7 @@ func TestShellFolder(t *testing.T) {
 	}
 }
 
-// busy is a time limit within which a shell says something also on a busy machine.
+// busy is a time limit sufficient for a shell on a busy machine.
 const busy = 10 * time.Second
 
 func TestShellTimeout(t *testing.T) {

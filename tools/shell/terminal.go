@@ -326,7 +326,7 @@ func explainUnsaved(names []string) string {
 	return "not saved in the editor: " + strings.Join(names, ", ") + "; commands see the versions on the disk"
 }
 
-// explainEnd says why a command ended. If it was canceled, its exit code says nothing.
+// explainEnd explains why a command ended. If it was canceled, its exit code means nothing.
 func explainEnd(ctx context.Context, env *callEnv, c Command, o Outcome, text string) string {
 	if ctx.Err() != nil {
 		return tools.StoppedText(ctx)
@@ -403,7 +403,7 @@ func explainCwd(env *callEnv, o Outcome) string {
 	return ""
 }
 
-// explainTooLarge says which variables the next command does not have.
+// explainTooLarge names the variables missing in the next command.
 func explainTooLarge(o Outcome) string {
 	if len(o.TooLarge) == 0 {
 		return ""

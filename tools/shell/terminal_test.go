@@ -246,7 +246,7 @@ func TestCapture(t *testing.T) {
 	}
 }
 
-// Ten threads calling terminal get each its own answer.
+// Each of ten threads calling terminal gets its own answer.
 func TestTerminalAtOnce(t *testing.T) {
 	t.Parallel()
 	env, _ := newTerminal(t)
@@ -313,7 +313,7 @@ func TestTerminalEndsItsTreeOnCancel(t *testing.T) {
 	}
 }
 
-// asked is a user who gets an approval request. It runs a function before the answer.
+// asked is a user who runs a function before answering an approval request.
 type asked struct {
 	t        *testing.T
 	question tools.ApprovalRequest

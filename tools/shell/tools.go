@@ -29,8 +29,8 @@ type callEnv struct {
 	Config
 }
 
-// bounded returns an error if nothing keeps commands from writing in plan mode: there is no
-// sandbox, or commands run elsewhere.
+// bounded returns an error if commands can write in plan mode: there is no sandbox, or commands run
+// elsewhere.
 func (env *callEnv) bounded() error {
 	switch {
 	case !env.Planning:

@@ -30,7 +30,7 @@ func SSHD(t *testing.T) backend.SSHConfig {
 		}
 	}
 	if os.Geteuid() == 0 {
-		os.MkdirAll("/run/sshd", 0o755) // sshd says it
+		os.MkdirAll("/run/sshd", 0o755) // sshd requires it
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

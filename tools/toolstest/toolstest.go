@@ -37,7 +37,7 @@ func Call(t testing.TB, s *tools.Set, env *tools.Env, name string, args, into an
 	return r
 }
 
-// User gives the same answer to every approval request, and keeps the requests.
+// User gives the same answer to every approval request, and records the requests.
 type User struct {
 	Say   tools.Decision
 	Asked []tools.ApprovalRequest

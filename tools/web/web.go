@@ -14,7 +14,7 @@ type Config struct {
 	Search       *websearch.Engine // nil: web_search is not there
 	AllowPrivate bool              // web_extract may reach loopback and private addresses
 	Version      string            // of the program, for servers to see
-	Secrets      *tools.Secrets    // are sent nowhere and saved nowhere; nil: there are none
+	Secrets      *tools.Secrets    // never sent or saved; nil: none
 }
 
 // Tools returns the web tools of a session. They share a cache of pages.

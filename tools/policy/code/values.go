@@ -137,7 +137,8 @@ func (r *reader) writes(action string, files []value) {
 	}
 }
 
-// opens notes the opening of a file to write it. In Perl, the mode stands before the path, or at its begin.
+// opens notes the opening of a file to write it. In Perl, the mode comes before the path, or at its
+// start.
 func (r *reader) opens(args []value) {
 	for i, v := range args {
 		mode := v.text
@@ -166,7 +167,8 @@ func (r *reader) opens(args []value) {
 	}
 }
 
-// numbered reports whether an argument is the number of a mode, such as 577 in os.open(path, 577). In Perl, a handle stands before the path.
+// numbered reports whether an argument is the number of a mode, such as 577 in os.open(path, 577).
+// In Perl, a handle comes before the path.
 func (r *reader) numbered(before []value, toks []token) bool {
 	if len(before) != 1 && (len(before) != 2 || before[0].known) {
 		return false
@@ -195,8 +197,8 @@ func (r *reader) starts(args []value) {
 	}
 }
 
-// argv returns a program and its arguments as far as they are known. Behind the first, it leaves out settings, and
-// functions to call back.
+// argv returns a program and its arguments as far as they are known. After the program, it leaves
+// out settings and callbacks.
 func (r *reader) argv(args []value) (list []string) {
 	for i, v := range args {
 		switch first := v.toks[0].text; {

@@ -25,8 +25,8 @@ func TestRuleErrors(t *testing.T) {
 	}
 }
 
-// concepts is how many words the rules have: actions, properties and selectors. A new program needs lines of the
-// words that there are. A condition that they cannot say is a Go function, with a test of its own. The goal is 40.
+// concepts is the number of words in the rules: actions, properties and selectors. A new program
+// uses existing words. Any other condition is a Go function with a separate test. The goal is 40.
 const concepts = 73
 
 func TestRulesHaveNoNewWords(t *testing.T) {
