@@ -148,8 +148,7 @@ func edit(v any, change func(any) any) any {
 	return change(v)
 }
 
-// cutStrings finds the length to which the longest strings have to come down for
-// the whole to fit, and cuts them there.
+// cutStrings shortens the longest strings to a common length at which the whole fits.
 func cutStrings(tree map[string]any, budget int) {
 	over := Size(tree) - budget
 	if over <= 0 {

@@ -229,9 +229,9 @@ func control(r rune) bool {
 	return r < ' ' && r != '\t' && r != '\n' && r != '\r' && r != '\f' || r >= 0x7f && r < 0xa0
 }
 
-// WithoutControls is a model's text without control characters: in a terminal they could
-// hide a question or fill the clipboard, and some editors take a lone carriage return for a
-// line end, or no NUL. Line feeds and tabs stay.
+// WithoutControls returns a model's text without control characters. In a terminal they could hide a
+// question or fill the clipboard. Some editors treat a lone carriage return as a line end, or reject
+// NUL. Line feeds and tabs stay.
 func WithoutControls(s string) string {
 	drop := func(r rune) bool { return r == '\r' || r == '\f' || control(r) }
 	if !strings.ContainsFunc(s, drop) {

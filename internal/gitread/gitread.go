@@ -1,9 +1,9 @@
 // Package gitread reads the state of a repository with git, without running anything of the
 // repository.
 //
-// git gets a git folder of the server's own, which names the objects and the index of the
-// repository. Settings, hooks, filters and monitors of the repository do not apply. git runs in
-// the sandbox, and only reads.
+// git receives a private git directory that names the objects and the index of the repository.
+// Settings, hooks, filters and monitors of the repository do not apply. git runs in the sandbox, and
+// only reads.
 package gitread
 
 import (

@@ -15,9 +15,9 @@ const (
 	pickFolder   = "sequencer"
 )
 
-// Resumes returns the programs that git runs when the user continues a rebase, a cherry-pick or a
-// revert in the git directory root, by the name of the file with the instructions. If a link
-// replaces a directory, or a file cannot be read, the text begins with a NUL character.
+// Resumes returns the programs that git runs to continue a rebase, a cherry-pick or a revert in the
+// git directory root. The keys are the names of the files with the instructions. If a link replaces
+// a directory, or a file cannot be read, the text begins with a NUL character.
 func Resumes(root *os.Root) map[string]string {
 	runs := map[string]string{}
 	for _, name := range []string{rebaseFolder, pickFolder} {

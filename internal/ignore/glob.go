@@ -100,10 +100,9 @@ func (r *rule) matches(rel, name string, isDir bool) bool {
 	return r.expr().MatchString(rel)
 }
 
-// globExpr returns a glob as a regular expression, which matches in linear time even if
-// the ignore file of a hostile repository has the worst globs. "*" and "?" do not match
-// a slash, "**" between slashes matches any number of directories. If braces is set, {a,b}
-// matches a or b.
+// globExpr returns a glob as a regular expression. It matches in linear time even for the worst
+// globs of a hostile repository. "*" and "?" do not match a slash, "**" between slashes matches any
+// number of directories. If braces is set, {a,b} matches a or b.
 func globExpr(glob string, braces bool) (string, error) {
 	var out strings.Builder
 	out.WriteString(`(?s)\A`)

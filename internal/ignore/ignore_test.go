@@ -38,7 +38,7 @@ func gitIgnored(t testing.TB, dir, home string, paths []string) []string {
 	return strings.Split(strings.TrimSuffix(out, "\x00"), "\x00")
 }
 
-// ours lists which of the paths a walk would leave out for git's reasons.
+// ours returns the paths that a walk would leave out because of git's rules.
 func ours(dir string, config GitConfig, paths []string) []string {
 	m := &Matcher{Global: config.Rules(), Base: filepath.ToSlash(dir), Above: Above(dir)}
 	var got []string

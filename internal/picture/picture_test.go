@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 
 var limits = picture.Limits{Side: 40, Bytes: 100000, Pixels: 50000000}
 
-// quarters returns a picture whose upper left quarter is red and whose others are blue.
+// quarters returns a blue picture with a red upper left quarter.
 func quarters(w, h int) *image.RGBA {
 	m := image.NewRGBA(image.Rect(0, 0, w, h))
 	for y := range h {

@@ -126,8 +126,8 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// A folder of the user's own comes first where it is first in PATH, and so does a link
-// from there to where the program is installed.
+// The user's own directory comes first if it is first in PATH. So does a link in it to the installed
+// program.
 func TestFindKeepsOrder(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)

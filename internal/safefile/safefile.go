@@ -170,12 +170,11 @@ func ReadAll(r io.Reader, size, limit int64) ([]byte, error) {
 	}
 }
 
-// OpenRoot is [os.OpenRoot], which waits forever where a named pipe is in the folder's
-// place.
+// OpenRoot is [os.OpenRoot], but does not wait forever if a named pipe is in the folder's place.
 func OpenRoot(folder string) (*os.Root, error) { return os.OpenRoot(asFolder(folder)) }
 
-// OpenRootIn is [os.Root.OpenRoot], which waits forever where a named pipe is in the
-// folder's place.
+// OpenRootIn is [os.Root.OpenRoot], but does not wait forever if a named pipe is in the folder's
+// place.
 func OpenRootIn(root *os.Root, name string) (*os.Root, error) {
 	if info, err := root.Stat(name); err == nil && !info.IsDir() {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: errors.New("not a directory")}

@@ -320,8 +320,8 @@ func (f *Files) lockWrites(ctx context.Context) (unlock func(), err error) {
 	}
 }
 
-// Write makes text the whole content of name, which is created with its parents when
-// it is not there.
+// Write writes text as the whole content of name. If name is missing, Write creates it and its
+// parents.
 func (f *Files) Write(ctx context.Context, name string, text []byte) (*workspace.Written, error) {
 	change := func([]byte) ([]byte, error) { return text, nil }
 	written, err := f.Edit(ctx, name, change)

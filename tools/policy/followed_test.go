@@ -7,7 +7,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
 
-// Files whose content a command runs in roundabout ways are bound to an approval.
+// An approval covers files that a command runs indirectly.
 func TestRunsFilesInRoundaboutWays(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{
