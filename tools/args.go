@@ -271,7 +271,7 @@ func coerce(s *jsonschema.Schema, v any) (any, bool) {
 	return nil, false
 }
 
-// isItem reports whether an object has a field of the items of a list.
+// isItem reports whether an object contains a field of the list's items.
 func isItem(items *jsonschema.Schema, object map[string]any) bool {
 	for name := range object {
 		if items != nil && items.Properties[name] != nil {

@@ -1,7 +1,7 @@
 // Package gitread reads the state of a repository with git, without running anything of the
 // repository.
 //
-// git receives a private git directory that names the objects and the index of the repository.
+// git receives a private git directory with the paths of the repository's objects and index.
 // Settings, hooks, filters and monitors of the repository do not apply. git runs in the sandbox, and
 // only reads.
 package gitread

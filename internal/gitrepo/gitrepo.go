@@ -20,7 +20,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
-// Repo has the git directories of a working directory. Paths are absolute and have no links,
+// Repo holds the git directories of a working directory. Paths are absolute and have no links,
 // apart from Top of [At].
 type Repo struct {
 	Top    string // the working folder
@@ -51,7 +51,7 @@ func Find(folder string) (Repo, error) {
 	}
 }
 
-// At is the repository whose working folder is top. If top has no .git, the error is
+// At returns the repository with the working directory top. If top has no .git, the error is
 // [ErrNone].
 func At(top string) (Repo, error) {
 	path := filepath.Join(top, ".git")

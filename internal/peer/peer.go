@@ -29,7 +29,7 @@ type Options struct {
 	Ended func()
 }
 
-// Peer is a running program. In takes its input, Out has its output.
+// Peer is a running program. In takes its input, Out returns its output.
 type Peer struct {
 	*proc.Process
 	In  *Input

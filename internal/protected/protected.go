@@ -64,7 +64,7 @@ type place struct {
 	within         []string // names of folders, in lower case, in which it is protected
 }
 
-// index has the places by their names, in lower case, and the ends of names.
+// index returns the places by their names, in lower case, and the ends of names.
 var index = sync.OnceValues(func() (places map[string]place, endings []Name) {
 	places = map[string]place{}
 	for _, n := range Names() {

@@ -354,7 +354,7 @@ func FolderOf(root *os.Root) (*Folder, error) {
 	return &Folder{h, root.Name()}, nil
 }
 
-// Is reports whether root has the same folder open.
+// Is reports whether root is open on the same directory.
 func (f *Folder) Is(root *os.Root) bool {
 	ours, err := f.handle.stat()
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 
 const nameLength = 128
 
-// IsName reports whether id can name a file or a folder of ours as it is: ASCII letters,
+// IsName reports whether id is valid as the name of our files and directories: ASCII letters,
 // digits, ".", "_" and "-", at most 128 of them, the first a letter or a digit.
 func IsName(id string) bool {
 	if id == "" || len(id) > nameLength || strings.IndexByte("._-", id[0]) >= 0 {

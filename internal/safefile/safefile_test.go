@@ -49,7 +49,7 @@ func readers(dir, name string, limit int64) []func() ([]byte, error) {
 	}
 }
 
-// Each thing in the place of a file is an error, at once and without memory.
+// Each obstacle in place of a file is an error, at once and without use of memory.
 func TestHostile(t *testing.T) {
 	t.Parallel()
 	for _, thing := range hostile.Obstacles(t) {

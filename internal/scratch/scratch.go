@@ -111,7 +111,7 @@ func (d *Dir) there() bool {
 	return true
 }
 
-// Keep has the folder stay when its server dies.
+// Keep makes the directory stay when its server dies.
 func (d *Dir) Keep() error { return os.WriteFile(d.Path(keepMark), nil, 0o600) }
 
 // TakeOver locks a dead server's directory. The caller must know the path from a place out of reach

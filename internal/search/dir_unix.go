@@ -15,7 +15,7 @@ import (
 
 // openDir is an open directory of a walk. Its entries are opened by name and never through
 // a link, so nothing leads out of the workspace folders, even if entries are replaced
-// during the walk. [os.Root] has the same guarantee, but needs twice the system calls.
+// during the walk. [os.Root] gives the same guarantee, but needs twice the system calls.
 type openDir struct{ file *os.File }
 
 func openRootDir(root *os.Root, path string) (openDir, error) {

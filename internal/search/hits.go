@@ -34,7 +34,7 @@ func (f fileHits) size() int {
 	return max(1, len(f.lines.lines))
 }
 
-// hits has the results of a search: the first maxHits by file name, and the number of all.
+// hits holds the results of a search: the first maxHits by file name, and the number of all.
 // A result is a line or, if the search shows no lines, a file. It is safe for concurrent use.
 type hits struct {
 	mu    sync.Mutex

@@ -14,7 +14,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/testneed"
 )
 
-// asRunner in the environment has the test binary run the stages of its arguments.
+// asRunner in the environment makes the test binary run the stages of its arguments.
 const asRunner = "HERMES_LS_TEST_RUNNER"
 
 func TestMain(m *testing.M) {

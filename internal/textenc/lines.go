@@ -68,7 +68,7 @@ func pickLines(wanted map[int]bool, room int) *picker {
 	return &picker{wanted: func(line int) bool { return wanted[line] }, last: last, room: room}
 }
 
-// done reports whether every wanted line is there.
+// done reports whether every wanted line was read.
 func (p *picker) done() bool { return p.line >= p.last }
 
 func (p *picker) write(chunk []byte) {

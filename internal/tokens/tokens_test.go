@@ -20,7 +20,7 @@ func TestEstimate(t *testing.T) {
 	}
 }
 
-// counts has the tokens of texts in o200k.
+// counts holds the token counts of texts in o200k.
 var counts = map[string]int{
 	"active: lib/b.go:4:2, selected lines 4-6, visible 1-40\nopen: a.go (unsaved), lib/b.go\nproblems: lib/c.go 2 errors, a.go 1 warning\ngit: branch main, 3 changed, 2 untracked\nlimits: approval mode ask, sandbox workspace-write, network on\nmodel: gpt-5": 84,
 	"files: ARCHITECTURE.md, CHANGELOG.md, CONTRIBUTING.md, Makefile, README.md, agent/{agent_test.go any_test.go bench_test.go branch.go}, bench/, builder/{asker.go session.go}, cmd/{hermes-ls/}, codeexec/":                                                   57,

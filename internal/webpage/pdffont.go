@@ -6,7 +6,7 @@ import (
 	"github.com/ledongthuc/pdf"
 )
 
-// pdfFont has the encoding and the widths of a font.
+// pdfFont holds the encoding and the widths of a font.
 type pdfFont struct {
 	encoding pdf.TextEncoding
 	wide     bool            // two bytes a character

@@ -91,7 +91,7 @@ func TestPatchAlmost(t *testing.T) {
 	check("remembered wrongly, and changed", block, "func f() {\n\ta := load(path, 2)\n\tb := parse(a)\n\tc := check(b)\n\treturn c\n}", "func f() {\n\ta := load(file, 2)\n\tb := parse(a)\n\tc := check(b)\n\treturn c\n}", "error:old_string is not in the file")
 	check("too different", block, "func f() {\n\tone()\n\ttwo()\n\tc := check(b)\n\treturn c\n}", "func f() {\n\tone()\n\ttwo()\n\tc := verify(b)\n\treturn c\n}", "error:old_string is not in the file")
 
-	// Nothing was done, and it is said.
+	// Nothing was done, and the error reports it.
 	check("as it should be already", "a   b\n", "a b", "a   b", "a   b\n")
 	check("already, among others", "return nil, err\nreturn nil, err\n", "return nil", "return nil, err", "error:2 times")
 	check("a common line proves nothing", "return nil\nreturn nil\n", "x = compute()", "return nil", "error:old_string is not in the file")

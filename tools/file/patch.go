@@ -316,7 +316,7 @@ type replaced struct {
 // made before.
 const alreadyLength = 8
 
-// replace makes the replacement in text. If the old text is not there, the error
+// replace makes the replacement in text. If the old text is missing, the error
 // names the nearest lines.
 func replace(ctx context.Context, text string, e replacement) (replaced, error) {
 	found, err := find(ctx, text, e)

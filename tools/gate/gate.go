@@ -42,7 +42,7 @@ type Config struct {
 	Always func(key string) error
 }
 
-// Gate decides whether a call may go on, and asks the user if a verdict requires approval. It is
+// Gate decides whether a call may run, and asks the user if a verdict requires approval. It is
 // advisory; the boundaries are the path scope and the sandbox. A session and its subagents share
 // one Gate, which has at most one open request. It is safe for concurrent use.
 type Gate struct {
@@ -110,7 +110,7 @@ func (g *Gate) Planning() bool {
 	return g.plan
 }
 
-// Rejection is why a call may not go on, in words for the model.
+// Rejection explains to the model why a call may not run.
 type Rejection struct {
 	Reason string // the effect of the call
 	Text   string // the call, the reason, and the next step

@@ -220,7 +220,7 @@ func asFish(text string, v policy.Verdict) policy.Verdict {
 	}
 }
 
-// escapesOfFish reports whether text has a backslash escape of fish.
+// escapesOfFish reports whether text contains a backslash escape of fish.
 func escapesOfFish(text string) bool {
 	for i := 0; i+1 < len(text); i++ {
 		if text[i] == '\\' && strings.IndexByte("xXuUoc01234567", text[i+1]) >= 0 {

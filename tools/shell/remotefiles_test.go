@@ -167,7 +167,7 @@ func TestFilesOverSSH(t *testing.T) {
 	if err != nil || !slices.IsSorted(names) || !slices.Contains(names, "fifo") {
 		t.Errorf("%v, %v", names, err)
 	}
-	// Over a connection that was lost it goes on.
+	// It continues after a lost connection.
 	d := &desk{callEnv: &callEnv{p.env, Config{Bounds: p.bounds}}, t: t}
 	d.Shell, d.Env.Gate = NewRemote(b, nil, ""), gate.New(gate.Config{Mode: "off"})
 	d.call(terminalTool(d.Config), `{"command":"kill -9 $PPID; sleep 5"}`)
@@ -182,7 +182,7 @@ func TestFilesOverSSH(t *testing.T) {
 	}
 }
 
-// remotePlace has the file tools of another machine.
+// remotePlace holds the file tools of another machine.
 type remotePlace struct {
 	env    *tools.Env
 	bounds tools.Bounds

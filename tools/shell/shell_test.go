@@ -381,8 +381,8 @@ func TestShellKeepsOddValues(t *testing.T) {
 	}
 }
 
-// A command that puts something else in the place of the state changes nothing of it,
-// and its turn goes on.
+// A command that replaces the file of the state changes nothing of it,
+// and its turn continues.
 // A variable with which no program could be started would end the session's shell for good.
 func TestShellLargeExports(t *testing.T) {
 	t.Parallel()

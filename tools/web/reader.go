@@ -15,7 +15,7 @@ func NewReader(c Config) Reader {
 	return Reader{&extractor{secrets: c.Secrets, client: fetch.New(fetch.Options{AllowPrivate: c.AllowPrivate, Version: c.Version})}}
 }
 
-// Fetch returns the content of an address. It has the errors of Read.
+// Fetch returns the content of an address. It returns the errors of Read.
 func (r Reader) Fetch(ctx context.Context, address string) ([]byte, error) {
 	if refusal, found := refuseSecret(r.x.secrets, address); found {
 		return nil, errors.New("the address was not asked for: " + refusal)
