@@ -7,9 +7,9 @@ import (
 )
 
 // Command is a row of the command table: one command with its name on each face. A face without a
-// name for it lacks the command. The table feeds the slash commands (and with them /help and the
-// list of the Agent Client Protocol), the list of workspace/executeCommand, the palette of VS Code
-// and the subcommands of :Hermes.
+// name for it lacks the command. The table feeds the slash commands, and with them /help and the
+// list of the Agent Client Protocol. It also feeds the list of workspace/executeCommand, the
+// palette of VS Code and the subcommands of :Hermes.
 //
 // An extension adds rows in two ways. Rows for all sessions are in the list of server/app. A
 // session's slash commands come from [Commands].

@@ -29,8 +29,8 @@ type Dispatcher struct {
 	running sync.WaitGroup // running functions
 }
 
-// collectEvents finds the functions of the set's instances. In a derived set, the parent's
-// functions stand for instances without a derived one.
+// collectEvents finds the functions of the set's instances. In a derived set, an instance without a
+// derived counterpart keeps the parent's functions.
 func (s *Set) collectEvents(parent *Set) {
 	for i, o := range s.opened {
 		if o.instance == nil && parent != nil {

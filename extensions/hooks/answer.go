@@ -80,7 +80,7 @@ func (h Hook) read(code int, stdout, stderr []byte) (a answer, err error) {
 	return answer{plain: strings.TrimSpace(tools.Outside(string(stdout)))}, nil
 }
 
-// clean removes characters such as control characters from the texts of an answer. Arguments of
+// clean removes control characters and similar characters from the texts of an answer. Arguments of
 // calls are not texts of the hook: they are checked and shown like the model's.
 func (a *answer) clean() {
 	for _, text := range []*string{&a.Message, &a.Context, &a.Note, &a.Reason, &a.StopReason, &a.SystemMessage, &a.Specific.Reason, &a.Specific.Context, a.Text} {

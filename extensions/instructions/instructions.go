@@ -1,9 +1,9 @@
 // Package instructions adds the texts of user and project to the system prompt. The persona is
 // SOUL.md and the chosen personality. The project instructions (AGENTS.md and similar files) come
-// from the workspace folders, and from the directories above them up to the top of the git
-// repository. The instructions of a directory below a workspace folder reach the model before its
-// first edit there: with the first result of a file tool in this directory, or with the rejection
-// of an earlier edit. For edits of a script, they come with its result.
+// from the workspace folders and the directories above them, up to the top of the git repository.
+// The instructions of a directory below a workspace folder reach the model before its first edit
+// there: with the first result of a file tool in this directory, or with the rejection of an
+// earlier edit. For edits of a script, they come with its result.
 package instructions
 
 import (
@@ -66,7 +66,7 @@ type instance struct {
 	mu        sync.Mutex
 	tellMu    sync.Mutex
 	told      map[string]bool
-	delivered map[string]int       // the number of the request after a directory's instructions were added, by directory
+	delivered map[string]int       // by directory: the last request before its instructions were added
 	dir       string               // in which the last command ended
 	reached   []string             // paths used by a script
 	waiting   []prompt.Instruction // of directories in which edits of a script were rejected
@@ -85,7 +85,7 @@ func (x *instance) Derive(_ context.Context, kind extension.Kind, s *extension.S
 	return newInstance(x.home, s), nil
 }
 
-// Forget makes the instructions of directories be added again.
+// Forget resets which instructions of directories were added.
 func (x *instance) Forget() {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -256,7 +256,7 @@ func begin(text string, limit int) string {
 	return text[:limit] + more
 }
 
-// Rewritten makes learnings be reported again, because the model may have lost them.
+// Rewritten resets which learnings were reported, because the model may have lost them.
 func (x *instance) Rewritten() {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -116,8 +116,8 @@ func Configured(c *config.Loaded) (servers []Server, problems []error) {
 	return servers, problems
 }
 
-// mistake returns the problem of a key of the server's command or its variables: without the key,
-// another program would run. If there is none, it returns "".
+// mistake returns the first problem of a setting that selects the server's program, address or
+// variables. If there is none, it returns "".
 func mistake(c *config.Loaded, server string) string {
 	for _, p := range c.Problems {
 		key, _, _ := strings.Cut(p.Text, " ")

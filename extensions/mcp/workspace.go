@@ -16,7 +16,7 @@ import (
 type Offered struct {
 	Name     string
 	Trusted  bool   // the user trusts its folder
-	Approved bool   // the problem of an approved server
+	Approved bool   // approved, but unusable because of a problem
 	Problem  string // why it cannot be approved or connected; empty: it can
 }
 

@@ -148,7 +148,7 @@ func (e *elicitation) addressID() string {
 const leaveOut = "Leave out"
 
 // form shows the whole form. If the host does not support this, form asks for each field in turn,
-// then for approval of all values.
+// then for approval to send the values.
 func (e *elicitation) form(ctx context.Context) *sdk.ElicitResult {
 	fields, err := form.Fields(e.params.RequestedSchema)
 	if err != nil {
