@@ -48,8 +48,8 @@ func ToolFolders(env []string) (missing []string) {
 	return missing
 }
 
-// nodeFolder returns the directory of nvm's default version of Node. If there is no default, it
-// returns the newest.
+// nodeFolder returns the directory of nvm's default version of Node. If the default matches no
+// installed version, it returns the newest.
 func nodeFolder(home string) []string {
 	dirs, _ := filepath.Glob(filepath.Join(home, ".nvm/versions/node/v*/bin"))
 	if len(dirs) == 0 {
