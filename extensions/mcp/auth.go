@@ -63,9 +63,6 @@ func (s Server) LoginTarget() login.Target {
 	return t
 }
 
-// mostRequests is how often a session asks the user to log in with more rights.
-const mostRequests = 2
-
 // lacks handles a response 403. If the token lacks scopes, the next login requests them, and
 // lacks returns errRights.
 func (r *remote) lacks(ctx context.Context, resp *http.Response) error {
@@ -75,11 +72,7 @@ func (r *remote) lacks(ctx context.Context, resp *http.Response) error {
 	}
 	r.unauthorized.Store(true)
 	s := r.server
-	s.mu.Lock()
-	s.steps++
-	tell := s.steps <= mostRequests
-	s.mu.Unlock()
-	if !tell {
+	if !s.said.moreRights() {
 		return errForbidden
 	}
 	s.notice("needs more rights for this call: " + s.howToLogIn())
@@ -98,11 +91,7 @@ func (s Server) needsLogin() string {
 
 // noticeLogin notifies the user once per session of a required login.
 func (s *server) noticeLogin() {
-	s.mu.Lock()
-	told := s.toldLogin
-	s.toldLogin = true
-	s.mu.Unlock()
-	if !told {
+	if !s.said.setLogin(true) {
 		s.notice("needs login: " + s.howToLogIn())
 	}
 }
@@ -110,12 +99,14 @@ func (s *server) noticeLogin() {
 // loggedOut ends a connection with an expired login. The server's state is then that it needs a
 // login.
 func loggedOut(s *server, l *link) {
-	s.mu.Lock()
-	if s.link == l {
-		l.lost, s.link, s.err, s.since = true, nil, errLogin, time.Now() // only a later change is a login
-		go func() { _ = l.session.Close() }()                            // attend waits for its end
-	}
-	s.mu.Unlock()
+	s.do(func() {
+		if s.state.link == l {
+			s.change(func(st *state) {
+				st.leave(needsLogin, errLogin)
+				st.since = time.Now() // only a later change is a login
+			})
+		}
+	})
 	s.noticeLogin()
 }
 
@@ -136,14 +127,9 @@ func (s *Servers) recheck(ctx context.Context) {
 // loggedIn reports whether a login was stored since the last attempt failed. Then another attempt
 // has begun.
 func loggedIn(s *server) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	select {
-	case <-s.attempt:
-	default:
-		return false
-	}
-	if s.link != nil || !errors.Is(s.err, errLogin) && !errors.Is(s.err, errNoChallenge) || !s.logsIn() || !s.owner.cfg.Logins.Changed(s.URL, s.since) {
+	st := s.now()
+	waits := st.phase == needsLogin || st.phase == down && errors.Is(st.err, errNoChallenge)
+	if !waits || !s.logsIn() || !s.owner.cfg.Logins.Changed(s.URL, st.since) {
 		return false
 	}
 	s.again()

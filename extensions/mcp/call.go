@@ -89,12 +89,13 @@ func (s *Servers) call(ctx context.Context, env *tools.Env, c tools.Call, offere
 	tooLong := err != nil && l.carrier.Cut()
 	if errors.Is(err, sdk.ErrSessionMissing) || ended(err) && !tooLong && ctx.Err() == nil && (now.readOnly || now.idempotent) {
 		if again, linkErr := one.linked(ctx); linkErr == nil {
-			if result, err = one.call(ctx, env, c, again, now); ended(err) {
-				one.dropped(ctx, again)
+			l = again
+			if result, err = one.call(ctx, env, c, l, now); ended(err) {
+				one.dropped(ctx, l)
 			}
 		}
 	}
-	note := one.review(ctx, c)
+	note := l.carrier.review(ctx, c)
 	switch {
 	case ctx.Err() != nil:
 		return tools.Result{}, ctx.Err()
@@ -134,9 +135,7 @@ func (s *Servers) find(ctx context.Context, full string) (*server, *link, defini
 		if err != nil {
 			return nil, nil, definition{}, fmt.Errorf("%s. Go on without it, and tell the user", strings.TrimRight(err.Error(), ". "))
 		}
-		one.mu.Lock()
-		d, there := one.tools[full]
-		one.mu.Unlock()
+		d, there := one.catalog.get(full)
 		if !there {
 			return nil, nil, d, fmt.Errorf("the MCP server %s does not offer %s any more. Go on without it", one.Name, full)
 		}

@@ -117,7 +117,7 @@ func TestRemarks(t *testing.T) {
 	if told != mostRemarks {
 		t.Errorf("%d notices", told)
 	}
-	if now := time.Now(); x.remarks.admit(now) || !x.remarks.admit(now.Add(time.Minute)) {
+	if now := time.Now(); x.said.admit(now) || !x.said.admit(now.Add(time.Minute)) {
 		t.Error("after a minute, there is none")
 	}
 }

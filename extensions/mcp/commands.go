@@ -208,8 +208,6 @@ func (x *Instance) server(name string) (*server, error) {
 
 // reconnect starts a server again, and lets it ask for a login again.
 func (x *Instance) reconnect(one *server) {
-	one.mu.Lock()
-	one.toldLogin = false
-	one.mu.Unlock()
+	one.said.setLogin(false)
 	_ = x.Restart(one.Name) // it has been closed, or another configuration has replaced it
 }

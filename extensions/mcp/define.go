@@ -51,7 +51,7 @@ const (
 // over a limit.
 func (s *server) list(ctx context.Context, l *link) ([]definition, error) {
 	var found []definition
-	taken, group, origin := map[string]int{}, groupOf(s, l), s.origin()
+	taken, group, origin := map[string]int{}, groupOf(s, l), l.values.origin()
 	var left, asTasks []string
 	words, seen, known := 0, map[string]bool{}, map[string]int{} // known: the page of each name, from 1
 	for cursor, pages := "", 0; ; pages++ {
@@ -99,9 +99,7 @@ func (s *server) list(ctx context.Context, l *link) ([]definition, error) {
 	}
 	s.tellLeftOut(left)
 	s.tellFaults(l.carrier.Faults())
-	s.mu.Lock()
-	s.left = asTasks
-	s.mu.Unlock()
+	s.catalog.omitted(asTasks)
 	return found, nil
 }
 
@@ -131,34 +129,26 @@ func groupOf(s *server, l *link) *tools.Group {
 
 // tellLeftOut sends the user a notice of the omitted tools. It does not repeat a notice.
 func (s *server) tellLeftOut(names []string) {
-	said := ""
+	text := ""
 	if len(names) > 0 {
-		said = list(names)
+		text = list(names)
 	}
-	if said == s.leftOut || s.leftOutNotices == mostChanges {
-		return
-	}
-	s.leftOut = said
-	if said != "" {
-		s.leftOutNotices++
-		s.notice(fmt.Sprintf("offers tools that are left out, because there are more than %d or because their parameters are too large or are no object: %s", mostTools, said))
+	if s.said.omits(text) {
+		s.notice(fmt.Sprintf("offers tools that are left out, because there are more than %d or because their parameters are too large or are no object: %s", mostTools, text))
 	}
 }
 
 // tellFaults sends the user a notice of mistakes in the server's list of tools. It does not repeat a notice.
 func (s *server) tellFaults(faults []string) {
-	if len(faults) == 0 || slices.Equal(faults, s.faults) || s.leftOutNotices == mostChanges {
-		return
+	if s.said.mistakes(faults) {
+		s.notice("has mistakes in its list of tools, the others work: " + list(faults))
 	}
-	s.faults = faults
-	s.leftOutNotices++
-	s.notice("has mistakes in its list of tools, the others work: " + list(faults))
 }
 
 // origin returns the part of the server's configuration used for its tools' keys, as a JSON list.
 // If there is none, it returns nil.
-func (s *server) origin() []byte {
-	data, err := json.Marshal([]any{s.now.Command, s.now.Args, s.now.Dir, withoutSecrets(s.now.Env), s.Transport, login.Address(s.URL)})
+func (s Server) origin() []byte {
+	data, err := json.Marshal([]any{s.Command, s.Args, s.Dir, withoutSecrets(s.Env), s.Transport, login.Address(s.URL)})
 	if err != nil {
 		return nil
 	}
@@ -220,24 +210,18 @@ func withoutSecrets(env []string) []string {
 
 // refresh requests the tools of a server again. The model's tools stay. Calls are checked against
 // the new definitions.
-func (s *server) refresh(l *link) {
-	ctx, cancel := context.WithTimeout(s.ctx, defaultConnect)
-	defer cancel()
+func (s *server) refresh(ctx context.Context, l *link) {
 	found, err := s.list(ctx, l)
 	if err != nil {
-		s.owner.cfg.Log.Warn("an MCP server's tools could not be listed again", "server", s.Name, "error", s.owner.cfg.Hide(err.Error()))
+		if context.Cause(ctx) != context.Canceled { // the connection has not ended
+			s.owner.cfg.Log.Warn("an MCP server's tools could not be listed again", "server", s.Name, "error", s.owner.cfg.Hide(err.Error()))
+		}
 		return
 	}
-	s.mu.Lock()
-	before := s.tools
-	s.keep(found)
-	s.mu.Unlock()
-	said := difference(before, found)
-	if said != "" {
-		s.changes++
-	}
-	if said != "" && s.changes <= mostChanges {
-		s.notice("offers other tools now: " + said + ". Changed ones ask again")
+	changes := difference(s.catalog.keep(found), found)
+	s.owner.version.Add(1)
+	if changes != "" && s.said.otherTools() {
+		s.notice("offers other tools now: " + changes + ". Changed ones ask again")
 	}
 }
 

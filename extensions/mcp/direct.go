@@ -23,11 +23,9 @@ func (s *Servers) Offer(ctx context.Context, name string) (Offer, error) {
 		return Offer{}, err
 	}
 	o := Offer{Tools: []string{}, Prompts: []string{}}
-	one.mu.Lock()
-	for _, full := range one.order {
-		o.Tools = append(o.Tools, one.tools[full].name)
+	for _, d := range one.catalog.all() {
+		o.Tools = append(o.Tools, d.name)
 	}
-	one.mu.Unlock()
 	can := &sdk.ServerCapabilities{}
 	if r := l.session.InitializeResult(); r != nil && r.Capabilities != nil {
 		can = r.Capabilities

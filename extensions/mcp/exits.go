@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/restart"
@@ -38,8 +37,8 @@ func (e *exits) forgive(dir, name string) {
 }
 
 // errDown is the error of a server that ended too often.
-func errDown(s *server) error {
-	return fmt.Errorf("the MCP server %s has ended %d times in ten minutes and stays down. /mcp restart %s starts it: %w", s.Name, mostExits, s.Name, s.err)
+func errDown(s *server, st state) error {
+	return fmt.Errorf("the MCP server %s has ended %d times in ten minutes and stays down. /mcp restart %s starts it: %w", s.Name, mostExits, s.Name, st.err)
 }
 
 // Restart ends the connection of a server and starts it again. For an unknown name, it returns an
@@ -49,47 +48,25 @@ func (s *Servers) Restart(name string) error {
 		if !strings.EqualFold(one.Name, name) {
 			continue
 		}
-		one.mu.Lock()
-		defer one.mu.Unlock()
-		one.exits = nil
-		if one.err == errClosed {
-			return errClosed
+		if one.now().phase == connecting {
+			return nil
 		}
-		select {
-		case <-one.attempt:
-		default:
-			return nil // it is starting
-		}
-		if l := one.link; l != nil {
-			l.lost, one.link, one.err = true, nil, errors.New("it is started again")
-			go func() { _ = l.session.Close() }() // attend waits for its end
-		}
-		one.again()
-		return nil
+		err := errClosed
+		one.do(func() {
+			err = nil
+			one.change(func(st *state) {
+				st.exits = nil
+				st.leave(connecting, errors.New("it is started again"))
+			})
+		})
+		return err
 	}
 	return fmt.Errorf("there is no MCP server %q in this session", name)
 }
 
-// dropped removes a connection that ended during a call, so the next call does not use it.
+// dropped waits until a connection that ended during a call is not used any more.
 func (s *server) dropped(ctx context.Context, l *link) {
-	select {
-	case <-l.gone:
-	case <-ctx.Done():
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.link == l {
-		s.link, s.err = nil, errors.New("the connection has ended")
-	}
-}
-
-// rest ends the connection of an idle program, or of a program past its lifetime. The next call
-// starts it again.
-func (s *server) rest(l *link) {
-	s.mu.Lock()
-	l.lost, s.link, s.err, s.resting = true, nil, errors.New("it rests until the next call"), true
-	s.mu.Unlock()
-	l.end()
+	s.until(ctx, nil, func(st state) bool { return st.link != l })
 }
 
 // restAt reports whether the program is due to rest: it was idle or has run for too long. If not,
@@ -115,26 +92,4 @@ func restAt(s *server, began time.Time) (due bool, next time.Duration) {
 		return false, time.Second
 	}
 	return true, 0
-}
-
-const mostRemarks = 5 // in a minute
-
-// remarks are the times of notices caused by a server.
-type remarks struct {
-	mu     sync.Mutex
-	recent []time.Time
-}
-
-// admit counts a notice. If there were too many in the last minute, it returns false.
-func (r *remarks) admit(now time.Time) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for len(r.recent) > 0 && now.Sub(r.recent[0]) >= time.Minute {
-		r.recent = r.recent[1:]
-	}
-	if len(r.recent) >= mostRemarks {
-		return false
-	}
-	r.recent = append(r.recent, now)
-	return true
 }

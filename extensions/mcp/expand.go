@@ -63,19 +63,18 @@ func (s Server) in(folders []string) Server {
 // renew updates the server's values from the configuration: each connection expands them. The
 // server's kind and host stay. If a value is missing, or a server of the workspace has changed,
 // renew returns an error.
-func renew(s *server) error {
-	if s.owner.cfg.Values != nil && s.tried() {
-		now, err := s.owner.cfg.Values(s.Server)
+func (a *attempt) renew(first bool) error {
+	if a.owner.cfg.Values != nil && !first {
+		now, err := a.owner.cfg.Values(a.Server)
 		if err != nil {
 			return err
 		}
-		now = now.in(s.owner.folders())
-		s.now = s.Server
-		if s.now.Headers = now.Headers; s.URL == "" && now.URL == "" {
-			s.now.Command, s.now.Args, s.now.Env, s.now.Dir = now.Command, now.Args, now.Env, now.Dir
+		now = now.in(a.owner.folders())
+		if a.values.Headers = now.Headers; a.URL == "" && now.URL == "" {
+			a.values.Command, a.values.Args, a.values.Env, a.values.Dir = now.Command, now.Args, now.Env, now.Dir
 		}
 	}
-	return s.unchanged()
+	return a.unchanged()
 }
 
 // values returns a server of the session with the current values of its configuration.

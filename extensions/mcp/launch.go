@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/inside"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
@@ -54,21 +53,21 @@ type start struct {
 // plan finds the program, its directory and its environment. By default, a program starts
 // in an empty directory of hermes-ls, because python3 -m, npx and others load files of
 // their working directory.
-func (s *server) plan(ctx context.Context) (*start, error) {
-	roots := s.owner.folders()
-	env := environ(s.owner.cfg.Path.Environ(ctx, s.owner.cfg.Environ), s.now.Env, roots)
+func (a attempt) plan(ctx context.Context) (*start, error) {
+	roots := a.owner.folders()
+	env := environ(a.owner.cfg.Path.Environ(ctx, a.owner.cfg.Environ), a.values.Env, roots)
 	p := &start{files: map[string][]byte{}}
-	dir, err := workingDir(s, roots)
+	dir, err := a.workingDir(roots)
 	if err != nil {
 		return nil, err
 	}
-	path, err := s.now.find(env, roots)
+	path, err := a.values.find(env, roots)
 	if err != nil {
 		return nil, err
 	}
-	p.cmd = proc.Cmd{Args: append([]string{path}, s.now.Args...), Dir: dir, Env: programs.Environ(env, roots), Grace: gentle}
-	runs := inside.Within(dir, roots) || inside.Enters(path, s.now.Args, s.now.Env, roots)
-	for _, file := range append([]string{path}, argumentFiles(s.now.Args, dir)...) {
+	p.cmd = proc.Cmd{Args: append([]string{path}, a.values.Args...), Dir: dir, Env: programs.Environ(env, roots), Grace: gentle}
+	runs := inside.Within(dir, roots) || inside.Enters(path, a.values.Args, a.values.Env, roots)
+	for _, file := range append([]string{path}, argumentFiles(a.values.Args, dir)...) {
 		if !inside.Within(file, roots) {
 			continue
 		}
@@ -77,29 +76,29 @@ func (s *server) plan(ctx context.Context) (*start, error) {
 			return nil, fmt.Errorf("its file %s cannot be read to judge it: %w", file, err)
 		}
 	}
-	p.confine = s.Sandbox == SandboxOn || runs && s.Sandbox == SandboxAuto
-	if runs && s.Workspace == nil {
-		p.ask = p.permission(s, roots)
+	p.confine = a.Sandbox == SandboxOn || runs && a.Sandbox == SandboxAuto
+	if runs && a.Workspace == nil {
+		p.ask = a.permission(p, roots)
 	}
-	if p.confine && s.now.Dir == "" {
+	if p.confine && a.values.Dir == "" {
 		p.cmd.Dir = string(filepath.Separator) // the sandbox hides the directory of hermes-ls
 	}
 	return p, nil
 }
 
-// workingDir returns the directory in which the program of s starts. A relative cwd belongs to
+// workingDir returns the directory in which the program starts. A relative cwd belongs to
 // the first workspace folder.
-func workingDir(s *server, roots []string) (string, error) {
+func (a attempt) workingDir(roots []string) (string, error) {
 	switch {
-	case s.now.Dir == "":
-		if err := os.MkdirAll(s.owner.cfg.Dir, 0o700); err != nil {
+	case a.values.Dir == "":
+		if err := os.MkdirAll(a.owner.cfg.Dir, 0o700); err != nil {
 			return "", fmt.Errorf("the folder that it starts in cannot be made: %w", err)
 		}
-		return s.owner.cfg.Dir, nil
-	case filepath.IsAbs(s.now.Dir) || len(roots) == 0:
-		return s.now.Dir, nil
+		return a.owner.cfg.Dir, nil
+	case filepath.IsAbs(a.values.Dir) || len(roots) == 0:
+		return a.values.Dir, nil
 	}
-	return filepath.Join(roots[0], s.now.Dir), nil
+	return filepath.Join(roots[0], a.values.Dir), nil
 }
 
 // find returns the absolute path of the program. It prefers programs outside the workspace. If the
@@ -162,9 +161,9 @@ func argumentFiles(args []string, dir string) (files []string) {
 
 // permission returns the request for the user. Its key applies to the same command line
 // and the same content of the files.
-func (p *start) permission(s *server, roots []string) Permission {
+func (a attempt) permission(p *start, roots []string) Permission {
 	sum := sha256.New()
-	fmt.Fprintf(sum, "%q %q %q %v\n", p.cmd.Args, p.cmd.Dir, withoutSecrets(s.now.Env), p.confine)
+	fmt.Fprintf(sum, "%q %q %q %v\n", p.cmd.Args, p.cmd.Dir, withoutSecrets(a.values.Env), p.confine)
 	var names []string
 	for _, file := range sortedNames(p.files) {
 		fmt.Fprintf(sum, "%q %d\n", file, len(p.files[file]))
@@ -179,8 +178,8 @@ func (p *start) permission(s *server, roots []string) Permission {
 		reason += ", outside of the sandbox"
 	}
 	return Permission{
-		Server: s.Name, Title: strings.Join(p.cmd.Args, " "), Reason: reason, Sandboxed: p.confine,
-		Key: "mcp-server " + s.label + "@" + hex.EncodeToString(sum.Sum(nil)[:16]),
+		Server: a.Name, Title: strings.Join(p.cmd.Args, " "), Reason: reason, Sandboxed: p.confine,
+		Key: "mcp-server " + a.label + "@" + hex.EncodeToString(sum.Sum(nil)[:16]),
 	}
 }
 
@@ -204,34 +203,33 @@ func relative(file string, roots []string) string {
 
 // approved reports whether the user has approved these files with this content. It stores
 // p as the pending permission.
-func (s *server) approved(p Permission) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.pending = p
-	return p.Key == "" || p.Key == s.granted
+func (a attempt) approved(p Permission) bool {
+	a.change(func(st *state) { st.pending = p })
+	return p.Key == "" || p.Key == a.state.granted
 }
 
 // ask requests the approval required by the last attempt. If the user approves, the server is
 // connected again. If the user denies it, ask returns the error.
 func (s *server) ask(ctx context.Context) error {
-	s.mu.Lock()
-	p, lacking := s.pending, errors.Is(s.err, errPermission)
-	s.mu.Unlock()
-	if !lacking {
+	st := s.now()
+	if st.phase != needsApproval {
 		return nil
 	}
+	p := st.pending
 	if s.owner.cfg.Permit == nil {
 		return fmt.Errorf("the MCP server %s is not connected: it %s, which needs approval, and there is no user to ask", s.Name, p.Reason)
 	}
 	if err := s.owner.cfg.Permit(ctx, p); err != nil {
 		return fmt.Errorf("the MCP server %s is not connected: %w", s.Name, err)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.granted = p.Key
-	if errors.Is(s.err, errPermission) {
-		s.again()
-	}
+	s.do(func() {
+		s.change(func(st *state) {
+			st.granted = p.Key
+			if st.phase == needsApproval {
+				st.leave(connecting, st.err)
+			}
+		})
+	})
 	return nil
 }
 
@@ -239,7 +237,7 @@ func (s *server) ask(ctx context.Context) error {
 // workspace. It connects the approved servers and waits for them.
 func (s *Servers) Approve(ctx context.Context) {
 	for _, one := range s.all() {
-		if !ready(ctx, one, mostWait) {
+		if !tried(ctx, one, mostWait) {
 			continue // a call asks
 		}
 		if err := one.ask(ctx); err != nil {
@@ -254,16 +252,9 @@ func (s *Servers) Approve(ctx context.Context) {
 
 // await returns when an approved server is connected or has failed, or after mostWait.
 func (s *server) await(ctx context.Context) {
-	s.mu.Lock()
-	attempt := s.attempt
-	s.mu.Unlock()
-	timer := time.NewTimer(mostWait)
-	defer timer.Stop()
-	select {
-	case <-attempt:
-	case <-timer.C:
-	case <-ctx.Done():
-	}
+	ctx, cancel := context.WithTimeout(ctx, mostWait)
+	defer cancel()
+	s.until(ctx, nil, func(st state) bool { return st.phase != connecting })
 }
 
 // folders returns the current workspace folders.

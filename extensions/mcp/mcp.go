@@ -20,7 +20,6 @@ package mcp
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -204,23 +203,19 @@ func (s *Servers) Connect(list []Server) {
 // Wait returns when every server is connected or has failed, or when most has passed since it began.
 func (s *Servers) Wait(ctx context.Context, most time.Duration) {
 	for _, one := range s.all() {
-		if !ready(ctx, one, most) && ctx.Err() == nil {
+		if !tried(ctx, one, most) && ctx.Err() == nil {
 			one.notice("was not ready in time. Its tools can be used when it is")
 		}
 	}
 }
 
-// ready waits until the first attempt to connect a server has ended, at most until most after it began. It
+// tried waits until the first attempt to connect a server has ended, at most until most after it began. It
 // reports whether the attempt has ended.
-func ready(ctx context.Context, one *server, most time.Duration) bool {
+func tried(ctx context.Context, one *server, most time.Duration) bool {
 	timer := time.NewTimer(time.Until(one.began.Add(most)))
 	defer timer.Stop()
-	select {
-	case <-one.first:
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-	return one.tried()
+	_, ended := one.until(ctx, timer.C, func(st state) bool { return st.tried })
+	return ended
 }
 
 // Tools returns the tools of the connected servers, in the order of the servers.
@@ -251,17 +246,11 @@ func (s *Servers) LateTools(known int) (version int, now []tools.Tool) {
 // changes.
 func (s *Servers) Expects() bool {
 	return slices.ContainsFunc(s.all(), func(one *server) bool {
-		one.mu.Lock()
-		defer one.mu.Unlock()
-		select {
-		case <-one.attempt:
-		default:
-			return true // connecting
+		st := one.now()
+		if st.link == nil {
+			return st.phase == connecting || st.phase == needsLogin || st.phase == needsApproval
 		}
-		if one.link == nil {
-			return errors.Is(one.err, errLogin) || errors.Is(one.err, errPermission)
-		}
-		r := one.link.session.InitializeResult()
+		r := st.link.session.InitializeResult()
 		return r != nil && r.Capabilities != nil && r.Capabilities.Tools != nil && r.Capabilities.Tools.ListChanged
 	})
 }
@@ -281,13 +270,10 @@ func (s *Servers) StandIn(name string) (t tools.Tool, ok bool) {
 		if !strings.HasPrefix(name, prefix+one.label+"__") {
 			continue
 		}
-		one.mu.Lock()
-		connected := one.link != nil
-		one.mu.Unlock()
 		return s.tool(definition{
 			full: name, label: one.label, schema: json.RawMessage(`{"type":"object"}`), recalled: true, unseen: true,
 			description: "A tool of the MCP server " + one.label, group: &tools.Group{Name: one.Name, Defer: one.Defer},
-		}), !connected
+		}), one.now().link == nil
 	}
 	return t, false
 }

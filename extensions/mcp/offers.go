@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -16,40 +15,6 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools/gate"
 	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
-
-// followPrompts requests the prompts of a server, and again when they change, until the returned
-// function is called. The tools of the server do not wait for it.
-func followPrompts(s *server, l *link) (end func()) {
-	if s.NoPrompts {
-		return func() {}
-	}
-	ctx, cancel := context.WithCancel(s.ctx)
-	var work sync.WaitGroup
-	work.Go(func() {
-		for {
-			limited, stop := context.WithTimeout(ctx, defaultConnect)
-			changed := s.prompts.Fetch(limited, l.session)
-			stop()
-			if changed && s.owner.cfg.CommandsChanged != nil {
-				s.owner.cfg.CommandsChanged()
-			}
-			select {
-			case <-ctx.Done():
-				return
-			case <-s.moved:
-			}
-			select { // a server can announce changes in a loop
-			case <-ctx.Done():
-				return
-			case <-time.After(refreshGap):
-			}
-		}
-	})
-	return func() {
-		cancel()
-		work.Wait()
-	}
-}
 
 // commands returns the slash commands of all servers: their prompts.
 func (s *Servers) commands() (all []extension.Command) {
@@ -87,16 +52,7 @@ func limitOf(s *server) time.Duration {
 // sources returns the connected servers with resources.
 func (s *Servers) sources() (all []resources.Source) {
 	for _, one := range s.all() {
-		one.mu.Lock()
-		l := one.link
-		has := one.hasResources || l == nil && one.resting
-		if l != nil {
-			r := l.session.InitializeResult()
-			has = r != nil && r.Capabilities != nil && r.Capabilities.Resources != nil
-			one.hasResources = has
-		}
-		one.mu.Unlock()
-		if has && !one.NoResources {
+		if one.catalog.hasResources() && !one.NoResources {
 			all = append(all, sourceOf(one))
 		}
 	}

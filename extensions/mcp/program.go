@@ -11,6 +11,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/hermes-ls/hermes-ls/extension"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/wire"
 	"github.com/hermes-ls/hermes-ls/internal/peer"
 	"github.com/hermes-ls/hermes-ls/tools"
@@ -26,40 +27,41 @@ const mostWaiting = 2 * wire.LongestMessage
 // program is a server that runs as a child process and uses its pipes.
 type program struct {
 	*peer.Peer
-	output *outputLog // its other output
+	output  *outputLog        // its other output
+	watched extension.Watched // of a program with write access to the workspace
 	wire.Dropped
 }
 
 // launch starts a server's program. The program ends only by close, not with ctx.
-func (s *server) launch(ctx context.Context) (*program, error) {
-	plan, err := s.plan(ctx)
+func (a attempt) launch(ctx context.Context) (*program, error) {
+	plan, err := a.plan(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if !s.approved(plan.ask) {
+	if !a.approved(plan.ask) {
 		return nil, errPermission
 	}
-	p := &program{output: &outputLog{server: s}, Dropped: wire.Dropped{Forms: &s.forms}}
+	p := &program{output: &outputLog{server: a.server}, Dropped: wire.Dropped{Forms: &a.forms}}
 	c := plan.cmd
 	c.Stderr = p.output
-	o := peer.Options{Grace: gentle, Most: mostWaiting, Unread: limitOf(s) + time.Second, Output: func(to *io.PipeWriter) io.Writer {
+	o := peer.Options{Grace: gentle, Most: mostWaiting, Unread: limitOf(a.server) + time.Second, Output: func(to *io.PipeWriter) io.Writer {
 		return &wire.Messages{To: to, Other: p.output, Dropped: &p.Dropped, TooLong: func(err error) { to.CloseWithError(err) }}
 	}}
-	if plan.confine || s.Bound != nil && s.Bound.Writes() {
-		if err := s.watch(ctx); err != nil {
+	if plan.confine || a.Bound != nil && a.Bound.Writes() {
+		if p.watched, err = a.watch(ctx); err != nil {
 			return nil, err
 		}
 	}
 	switch {
-	case s.Bound != nil:
-		if o.Ended, err = s.Bound.Confine(ctx, &c); err != nil {
+	case a.Bound != nil:
+		if o.Ended, err = a.Bound.Confine(ctx, &c); err != nil {
 			return nil, err
 		}
 	case plan.confine:
-		if s.owner.cfg.Confine == nil {
+		if a.owner.cfg.Confine == nil {
 			return nil, fmt.Errorf("it asks for the sandbox, and there is none here")
 		}
-		if err := s.owner.cfg.Confine(ctx, &c, plan.files); err != nil {
+		if err := a.owner.cfg.Confine(ctx, &c, plan.files); err != nil {
 			return nil, fmt.Errorf("it cannot be bound by the sandbox: %w", err)
 		}
 	}
@@ -70,27 +72,18 @@ func (s *server) launch(ctx context.Context) (*program, error) {
 }
 
 // watch starts the review of changes by a program with write access to the workspace.
-func (s *server) watch(ctx context.Context) error {
+func (s *server) watch(ctx context.Context) (w extension.Watched, err error) {
 	if s.owner.cfg.Watch == nil {
-		return nil
+		return w, nil
 	}
-	w, err := s.owner.cfg.Watch(ctx, "the MCP server "+s.Name)
-	s.mu.Lock()
-	s.watched = w
-	s.mu.Unlock()
-	return err
+	return s.owner.cfg.Watch(ctx, "the MCP server "+s.Name)
 }
 
-// review reviews the program's changes during a call. It returns text for the model, nearly always
-// none.
-func (s *server) review(ctx context.Context, c tools.Call) (note string) {
-	s.mu.Lock()
-	w := s.watched
-	s.mu.Unlock()
-	if w.Review == nil {
+func (p *program) review(ctx context.Context, c tools.Call) (note string) {
+	if p.watched.Review == nil {
 		return ""
 	}
-	return w.Review(ctx, c)
+	return p.watched.Review(ctx, c)
 }
 
 func (p *program) transport() sdk.Transport {

@@ -17,6 +17,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/login"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/secure"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/wire"
+	"github.com/hermes-ls/hermes-ls/tools"
 )
 
 // remote is a server reached over HTTP. It holds the connections of a link, so close can close all
@@ -40,24 +41,24 @@ type remote struct {
 	conns  map[net.Conn]bool
 }
 
-func (s *server) dial() (*remote, error) {
-	endpoint, err := url.Parse(s.URL)
+func (a attempt) dial() (*remote, error) {
+	endpoint, err := url.Parse(a.URL)
 	if err != nil || endpoint.Host == "" || endpoint.Scheme != "http" && endpoint.Scheme != "https" {
 		return nil, errors.New("its url is no http(s) address")
 	}
-	checks, err := secure.Config(s.Verify, s.Certificate)
+	checks, err := secure.Config(a.Verify, a.Certificate)
 	if err != nil {
 		return nil, err
 	}
-	r := &remote{endpoint: endpoint, headers: s.now.Headers, conns: map[net.Conn]bool{}, server: s, Dropped: wire.Dropped{Forms: &s.forms}}
+	r := &remote{endpoint: endpoint, headers: a.values.Headers, conns: map[net.Conn]bool{}, server: a.server, Dropped: wire.Dropped{Forms: &a.forms}}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	r.pool = &http.Transport{
 		Proxy: http.ProxyFromEnvironment, DialContext: r.connect, ForceAttemptHTTP2: true,
 		TLSClientConfig: checks, TLSHandshakeTimeout: 10 * time.Second, IdleConnTimeout: 90 * time.Second,
 	}
 	r.client = &http.Client{Transport: r}
-	if s.logsIn() {
-		r.logins, r.target = s.owner.cfg.Logins, s.now.LoginTarget()
+	if a.logsIn() {
+		r.logins, r.target = a.owner.cfg.Logins, a.values.LoginTarget()
 		r.target.Transport = r.pool
 	}
 	return r, nil
@@ -237,3 +238,6 @@ func (r *remote) why() string { return "" }
 
 // Waits returns the error: unread data waits in the requests of its calls.
 func (r *remote) Waits(err error) error { return err }
+
+// review returns nothing: a remote server does not write in the workspace.
+func (r *remote) review(context.Context, tools.Call) string { return "" }

@@ -144,11 +144,7 @@ func TestRests(t *testing.T) {
 			b := newBed(t, s)
 			one := b.all()[0]
 			for range 2 {
-				b.eventually("its rest", func() bool {
-					one.mu.Lock()
-					defer one.mu.Unlock()
-					return one.resting && one.link == nil
-				})
+				b.eventually("its rest", func() bool { return one.now().phase == idle })
 				if st := b.Status()[0]; st.State != Connected || len(st.Tools) != 7 {
 					t.Errorf("at rest: %+v", st)
 				}
@@ -158,7 +154,7 @@ func TestRests(t *testing.T) {
 			}
 			b.mu.Lock()
 			defer b.mu.Unlock()
-			if len(b.notices) > 0 || one.exits.tooMany() {
+			if len(b.notices) > 0 || one.now().exits.tooMany() {
 				t.Errorf("the user was told %q", b.notices)
 			}
 		})

@@ -472,7 +472,6 @@ func TestYesIsForTheseWords(t *testing.T) {
 		if change != nil {
 			change(y, &tool)
 		}
-		y.now = y.Server
 		d, err := define(y.label, &tool, map[string]int{}, y.origin())
 		if err != nil {
 			t.Fatal(err)
@@ -504,7 +503,6 @@ func TestYesIsForTheseWords(t *testing.T) {
 func TestKeyStays(t *testing.T) {
 	t.Parallel()
 	x := &server{Server: Server{Name: "p", Command: "tool <a>", Args: []string{"-x", "\"&\""}, Env: []string{"B=1", "A_TOKEN=2"}, URL: "https://user:secret@example.com/mcp?key=1"}, label: "p"}
-	x.now = x.Server
 	d, err := define(x.label, &sdk.Tool{Name: "t", Title: "T", Description: "It <adds> a\u200b note & more.", InputSchema: map[string]any{"type": "object"}}, map[string]int{}, x.origin())
 	if want := "mcp__p__t@5ea5d10f2ea4afa93bd6a4f36171a4a0"; err != nil || d.key != want {
 		t.Errorf("the key is %s, %v; want %s", d.key, err, want)
@@ -617,7 +615,7 @@ func TestStubbornProgramEnds(t *testing.T) {
 	if got := b.call("mcp__p__look", `{}`); got != `{"content":"seen"}` {
 		t.Errorf("look gave %s", got)
 	}
-	process := b.all()[0].link.carrier.(*program).Process
+	process := b.all()[0].now().link.carrier.(*program).Process
 	ended, end := context.WithCancel(t.Context())
 	end()
 	if err := b.Close(ended); err != nil {
