@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/hermes-ls/hermes-ls/internal/escape"
 	"github.com/hermes-ls/hermes-ls/internal/filetime"
@@ -544,17 +545,26 @@ func glob(pattern, s string) bool {
 		case p < len(pattern) && pattern[p] == '*':
 			star, from = p, i
 			p++
-		case p < len(pattern) && (pattern[p] == '?' || pattern[p] == s[i]):
+		case p < len(pattern) && pattern[p] == '?':
+			p++
+			i += width(s[i:])
+		case p < len(pattern) && pattern[p] == s[i]:
 			p++
 			i++
 		case star >= 0:
-			from++
+			from += width(s[from:])
 			p, i = star+1, from
 		default:
 			return false
 		}
 	}
 	return strings.Trim(pattern[p:], "*") == ""
+}
+
+// width returns the number of bytes of the first character.
+func width(s string) int {
+	_, n := utf8.DecodeRuneInString(s)
+	return n
 }
 
 // Wait waits until no request is open in the session, and then keeps others waiting, like an

@@ -308,6 +308,7 @@ func TestGlob(t *testing.T) {
 	}{
 		{"", "", true}, {"", "a", false}, {"a", "a", true}, {"a", "ab", false}, {"*", "", true}, {"*", "a b/c", true},
 		{"a*c", "abbc", true}, {"a*c", "abcd", false}, {"a?c", "abc", true}, {"a?c", "ac", false},
+		{"a?c", "aéc", true}, {"a??c", "aéc", false}, {"?*c", "éc", true}, {"*?c", "éc", true}, {"*??c", "éc", false},
 		{"*a*b*", "xxaxxbxx", true}, {"*a*b", "xxaxxbxx", false}, {"**", "x", true}, {"a*", "a", true},
 		{"*aaaaaaaaaaaaab", strings.Repeat("a", 2000), false},
 	} {
