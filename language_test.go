@@ -15,12 +15,20 @@ import (
 	"testing"
 )
 
-// maxWhat is how often comments may use "what" in 1,000 words.
-const maxWhat = 3
-
-// manyWhat lists the folders whose comments still use "what" more often, and their counts.
-// No folder may be added.
-var manyWhat = map[string]int{}
+// rare lists words for which a name is usually clearer. The rate is the limit in 1,000 words of a package's
+// comments. A package with few words can use a word least times.
+var rare = []struct {
+	name   string
+	word   *regexp.Regexp
+	rate   float64
+	least  int
+	onlyGo bool // only comments in Go are counted
+}{
+	{"what", regexp.MustCompile(`(?i)\bwhat\b`), 3, 0, false},
+	{"that", regexp.MustCompile(`(?i)\bthat\b`), 14, 2, true},
+	{"one", regexp.MustCompile(`(?i)\bones?\b`), 3, 1, true},
+	{"those", regexp.MustCompile(`(?i)\bthose\b`), 0.7, 1, true},
+}
 
 // avoided are expressions with a plain term in the project.
 var avoided = regexp.MustCompile(`(?i)\b(` + strings.Join([]string{
@@ -33,15 +41,13 @@ var avoided = regexp.MustCompile(`(?i)\b(` + strings.Join([]string{
 	"what (asks|comes back|was said|a tool gave|nobody should see|is else|may be at most|others plug in|you have open|goes on by itself|is below it)",
 }, "|") + `)\b`)
 
-var (
-	whatWord = regexp.MustCompile(`(?i)\bwhat\b`)
-	inCode   = regexp.MustCompile("(?s)```.*?```|`[^`\n]*`|<!--.*?-->")
-)
+var inCode = regexp.MustCompile("(?s)```.*?```|`[^`\n]*`|<!--.*?-->")
 
-// language holds the counts of a folder.
-type language struct{ avoided, what, words int }
-
-func (l language) tooMuchWhat() bool { return l.what*1000 > maxWhat*l.words }
+// language counts the words of a folder's comments, and its uses of the rare words.
+type language struct {
+	words int
+	rare  map[string]int
+}
 
 // storedText contains SQL whose comments are in the databases of users, so it does not change.
 const storedText = "agent/store/migrations.go"
@@ -49,19 +55,24 @@ const storedText = "agent/store/migrations.go"
 // TestLanguage limits expressions in comments, messages and documents.
 func TestLanguage(t *testing.T) {
 	t.Parallel()
-	counts, places := map[string]language{}, map[string][]string{}
+	counts, places := map[string]*language{}, map[string][]string{}
 	note := func(file, text string, comment bool) {
 		dir := filepath.ToSlash(filepath.Dir(file))
-		l := counts[dir]
 		for _, found := range avoided.FindAllString(text, -1) {
-			l.avoided++
 			places[dir] = append(places[dir], fmt.Sprintf("%s: %q", file, found))
 		}
-		if comment {
-			l.what += len(whatWord.FindAllString(text, -1))
-			l.words += len(strings.Fields(text))
+		if counts[dir] == nil {
+			counts[dir] = &language{rare: map[string]int{}}
 		}
-		counts[dir] = l
+		if !comment {
+			return
+		}
+		counts[dir].words += len(strings.Fields(text))
+		for _, r := range rare {
+			if !r.onlyGo || filepath.Ext(file) == ".go" {
+				counts[dir].rare[r.name] += len(r.word.FindAllString(text, -1))
+			}
+		}
 	}
 	for file := range goFiles(t) {
 		noteGo(t, file, note)
@@ -78,11 +89,13 @@ func TestLanguage(t *testing.T) {
 	}
 	for _, dir := range slices.Sorted(maps.Keys(counts)) {
 		l := counts[dir]
-		if l.avoided > 0 {
-			t.Errorf("%s: %d expressions have a plain term in the glossary:\n\t%s", dir, l.avoided, strings.Join(places[dir], "\n\t"))
+		if found := places[dir]; len(found) > 0 {
+			t.Errorf("%s: %d expressions have a plain term in the glossary:\n\t%s", dir, len(found), strings.Join(found, "\n\t"))
 		}
-		if l.tooMuchWhat() && l.what > manyWhat[dir] {
-			t.Errorf("%s: comments use %q %d times in %d words; the limit is %d in 1,000", dir, "what", l.what, l.words, maxWhat)
+		for _, r := range rare {
+			if n := l.rare[r.name]; n > r.least && float64(n)*1000 > r.rate*float64(l.words) {
+				t.Errorf("%s: comments use %q %d times in %d words; the limit is %v in 1,000", dir, r.name, n, l.words, r.rate)
+			}
 		}
 	}
 	if len(counts) < 40 {
