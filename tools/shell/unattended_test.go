@@ -64,6 +64,47 @@ git config commit.gpgsign false && echo 1 >f && git add f && git commit -qm firs
 	}
 }
 
+// Other programs with settings for an editor or a merge tool do not wait either. Each setting here would
+// wait.
+func TestOtherProgramsWithoutEditor(t *testing.T) {
+	t.Parallel()
+	testneed.Long(t)
+	for program, debian := range map[string]string{"hg": "mercurial", "svn": "subversion", "nano": "", "npm": "", "emacs": "emacs-nox"} {
+		testneed.Program(t, program, debian)
+	}
+	const hg = `printf '[ui]\nusername=a\neditor=sleep 100\nmerge=sleep\n[extensions]\nhistedit=\nrebase=\n' >.hgrc; hg init r; cd r; echo 1 >f; hg add f; hg commit -qm first; `
+	const hgConflict = hg + `echo 2 >f; hg commit -qm second; hg up -q 0; echo 3 >f; hg commit -qm third; `
+	const last = `; hg log -r . -T '{desc}\n'`
+	const svn = `svnadmin create r && svn checkout -q "file://$PWD/r" w && cd w && printf '[helpers]\neditor-cmd=sleep 100\n' >>"$HOME/.subversion/config" && echo 1 >f && svn add -q f; `
+	for name, c := range map[string]struct{ run, want string }{
+		"hg commit":           {hg + "echo 2 >f; hg commit", "has no text to go on with: give the text with -m."},
+		"hg commit edited":    {hg + "echo 2 >f; hg commit -qem 'a message'" + last, "a message\n"},
+		"hg amend":            {hg + "echo 2 >f; hg commit -q --amend 2>/dev/null" + last, "first\n"},
+		"hg histedit":         {hg + "echo 2 >f; hg commit -qm second; hg histedit 0", "give the changed list in a file with --commands."},
+		"hg merge":            {hgConflict + "hg merge -q; cat f", "<<<<<<< working copy"},
+		"hg rebase":           {hgConflict + "hg rebase -q -d 1; hg resolve -l", "\nU f"},
+		"hg config":           {"printf '[ui]\neditor=sleep 100\n' >.hgrc; hg config --edit", "No editor can open here, and .hgrc"},
+		"hg with its own":     {hg + "echo 2 >f; HGEDITOR='echo mine >' hg commit -q" + last, "mine\n"},
+		"svn commit":          {svn + "svn commit --force-interactive", "No editor can open here, and svn-commit.tmp"},
+		"svn property":        {svn + "svn propedit svn:ignore .", "No editor can open here, and svn-prop.tmp"},
+		"npm":                 {"npm config set editor 'sleep 100' && npm config edit", "No editor can open here, and .npmrc"},
+		"nano":                {"nano f", "Standard input is not a terminal"},
+		"emacs":               {"emacs f", "standard input is not a tty"},
+		"pager of the editor": {"git init -q && git config core.pager 'sleep 100' && git config pager.status 'sleep 100' && git -p status | head -n 1", "On branch"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			s := New(dir, nil)
+			s.state.env = override(s.state.env, []string{"HOME=" + dir, "GIT_CONFIG_NOSYSTEM=1"})
+			got, o := do(t, s, c.run)
+			if !strings.Contains(got, c.want) || strings.HasSuffix(c.want, "\n") && got != c.want || o.TimedOut {
+				t.Errorf("it printed %q, and ended with %+v", got, o)
+			}
+		})
+	}
+}
+
 // Programs that need a terminal end at once. They cannot open a terminal by its name either.
 func TestProgramsWithoutTerminal(t *testing.T) {
 	t.Parallel()
