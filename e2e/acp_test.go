@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// acpReport has the results of the official client.
+// acpReport contains the results of the official client.
 type acpReport struct {
 	SessionID string
 	Info      struct{ ProtocolVersion int }
@@ -78,7 +78,7 @@ func TestOfficialACPClient(t *testing.T) {
 	checkReplay(t, r)
 }
 
-// checkScript wants the script's output and its calls, which the client was told of.
+// checkScript checks the script's output and its calls in the client's updates.
 func checkScript(t *testing.T, updates []acpUpdate) {
 	t.Helper()
 	for _, u := range updates {

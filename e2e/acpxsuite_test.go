@@ -48,8 +48,8 @@ func TestACPConformance(t *testing.T) {
 	}
 }
 
-// TestACPXPermissions has the real acpx reject everything, or only writes: rejected actions
-// do not happen on the disk instead.
+// TestACPXPermissions makes the real acpx reject everything, or only writes. Rejected actions do
+// not happen on the disk instead.
 func TestACPXPermissions(t *testing.T) {
 	t.Parallel()
 	const script = "Go.\n```hermes-script\n" +

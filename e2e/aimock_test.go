@@ -72,7 +72,7 @@ func TestAimock(t *testing.T) {
 	}
 }
 
-// playToolLoop sends a prompt and then the results of the calls. wants have the reasoning, the
+// playToolLoop sends a prompt and then the results of the calls. wants contain the reasoning, the
 // text and the arguments of each response.
 func playToolLoop(t *testing.T, e client.Endpoint, wants ...string) {
 	t.Helper()

@@ -62,7 +62,7 @@ func TestRunInterrupted(t *testing.T) {
 	}
 }
 
-// TestNeovimCancelsBackground: a cancel in Neovim ends the subagent in the background, and no turn begins by itself.
+// TestNeovimCancelsBackground: a cancel in Neovim ends the background subagent, and no turn begins.
 func TestNeovimCancelsBackground(t *testing.T) {
 	t.Parallel()
 	for _, version := range []string{"0.10", "0.12"} {

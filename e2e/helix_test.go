@@ -27,8 +27,8 @@ name = "markdown"
 language-servers = ["hermes"]
 `
 
-// The chat document in a real Helix, which has no plugin, shows no questions, and lets
-// changes overtake each other: typing while an answer streams, cancel, the next day.
+// The chat document in a real Helix, without a plugin: typing while an answer streams, cancel, the
+// next day. Helix shows no questions, and its changes overtake each other.
 func TestHelix(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, shopFiles)
@@ -120,7 +120,7 @@ func (s *screen) normal() {
 	s.wait("\n NOR ")
 }
 
-// act chooses from Helix's menu of code actions, whose first entry is chosen by itself. Helix is in
+// act chooses from Helix's menu of code actions, where the first entry is preselected. Helix is in
 // the normal mode. If the menu does not come, act asks again: Helix offers no action while the
 // server has not yet answered.
 func (s *screen) act(title string, below int) {

@@ -122,7 +122,7 @@ func TestHermesAgentMemory(t *testing.T) {
 	if h.do(&done, "memory", map[string]any{"action": "replace", "old_text": "port 8123", "content": "The tests need the port 9123."}); !done.Success {
 		t.Error("Hermes Agent cannot replace an entry of ours")
 	}
-	// Our write waits for the lock of Hermes Agent, and keeps what it wrote meanwhile.
+	// Our write waits for the lock of Hermes Agent, and keeps its changes.
 	var ok bool
 	h.do(&ok, "hold", "Written under the lock.")
 	opened := openings(t, filepath.Join(b.home, "memories", "MEMORY.md.lock"))

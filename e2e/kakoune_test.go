@@ -15,16 +15,16 @@ import (
 
 var kakBlock = regexp.MustCompile("(?s)```kak\n(.*?)```")
 
-// The chat document in a real Kakoune, whose client opens no documents for a server, and
-// shows questions when it is told to, configured as documented: typing while an answer streams, a question, cancel,
-// the next day.
+// The chat document in a real Kakoune, configured as documented: typing while an answer streams, a
+// question, cancel, the next day. Its client opens no documents for a server. It shows questions
+// only on request.
 func TestKakoune(t *testing.T) {
 	b := newBed(t, shopFiles)
 	client := filepath.Join(root(t), ".cache", "hosts", "kak-lsp", "bin", "kak-lsp")
 	if _, err := os.Stat(client); err != nil {
 		testneed.Missing(t, "kak-lsp (e2e/setup/kakoune.sh)")
 	}
-	// Its socket has to have a short path.
+	// The path of its socket must be short.
 	run, err := os.MkdirTemp("", "kak")
 	if err != nil {
 		t.Fatal(err)

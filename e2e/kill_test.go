@@ -163,9 +163,9 @@ func loadAndCompare(t *testing.T, l *line, b bed, session string, s *told) {
 	}
 }
 
-// A session whose server was killed at any instant goes on in the next server, which is started at once: every
-// call of the killed turn has a result, also if it says why the call did not run, and every call of the next
-// turn runs.
+// A session whose server was killed at any instant continues in the next server, started at once.
+// Every call of the killed turn has a result, also if it only explains why the call did not run.
+// Every call of the next turn runs.
 func TestCallsAfterAKill(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, map[string]string{"a.txt": "one\n"})
@@ -193,7 +193,7 @@ func TestCallsAfterAKill(t *testing.T) {
 	l.end()
 }
 
-// callAll runs a turn of several calls, and compares what they did.
+// callAll runs a turn of several calls, and compares their effects.
 func callAll(t *testing.T, l *line, b bed, session string, n int) {
 	t.Helper()
 	request := fmt.Sprintf("turn %d\n```hermes-script\n"+

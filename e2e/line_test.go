@@ -173,7 +173,7 @@ func promptOf(session, text string) map[string]any {
 	return map[string]any{"sessionId": session, "prompt": []any{map[string]any{"type": "text", "text": text}}}
 }
 
-// ran has a session run a command, and returns the result of the call.
+// ran makes a session run a command, and returns the result of the call.
 func (l *line) ran(session, command string) (result string) {
 	l.t.Helper()
 	call, err := json.Marshal([]any{map[string]any{"call": map[string]any{"name": "terminal", "args": map[string]any{"command": command}}}})

@@ -22,8 +22,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model/openai"
 )
 
-// TestLiteLLM plays a tool loop through LiteLLM's proxy, which offers a model of Chat
-// Completions with the other APIs. Its Responses API does not work for such a model.
+// TestLiteLLM plays a tool loop through LiteLLM's proxy. It offers a model of Chat Completions with
+// the other APIs. Its Responses API does not work for such a model.
 func TestLiteLLM(t *testing.T) {
 	t.Parallel()
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -100,8 +100,8 @@ func llamaRefused(t *testing.T, model string) {
 	x.line.end()
 }
 
-// llamaAsText works with a server whose chat template leaves out tools, calls and the roles of results. The tools
-// are text then, the user is told once, and doctor says so.
+// llamaAsText works with a server whose chat template leaves out tools, calls and the roles of
+// results. Then the tools are text, the user gets one notice, and doctor reports it.
 func llamaAsText(t *testing.T, model string) {
 	server := newLlama(t, model, 8192, 1, "own")
 	x := newLlamaBed(t, server, "")

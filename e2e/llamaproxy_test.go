@@ -23,13 +23,13 @@ import (
 	"time"
 )
 
-// llamaReply is what the model says: a text, and a call if it has a tool.
+// llamaReply is the model's output: a text, and a call if it names a tool.
 type llamaReply struct {
 	text, tool string
 	args       map[string]any
 }
 
-// llamaRequest is a request for a response, and what the server counted.
+// llamaRequest is a request for a response, and the server's counts.
 type llamaRequest struct {
 	status   int
 	size     int
@@ -72,7 +72,7 @@ type llama struct {
 	t    *testing.T
 	url  string // of the proxy
 	real *url.URL
-	hide bool // the proxy hides what the server says about its window
+	hide bool // the proxy hides the server's report of its window
 
 	asText bool // the model writes its calls as text
 
@@ -291,7 +291,7 @@ func newLlamaBed(t *testing.T, server *llama, settings string) *llamaBed {
 	return x
 }
 
-// prompt sends a prompt, and returns what the agent said, or its error.
+// prompt sends a prompt, and returns the agent's answer, or its error.
 func (x *llamaBed) prompt(text string) (said, failure string) {
 	x.t.Helper()
 	var all strings.Builder

@@ -46,8 +46,8 @@ func TestNeovimLongWork(t *testing.T) {
 	}
 }
 
-// A server is killed with -9 after a background subagent has ended, and before the model has
-// its result: the next server starts a turn with it when the session is loaded, once. The goal
+// A server is killed with -9 after a background subagent has ended, and before the model gets its
+// result. When the session is loaded, the next server starts a turn with the result, once. The goal
 // of the session is still there.
 func TestKilledServerKeepsResults(t *testing.T) {
 	t.Parallel()

@@ -31,7 +31,7 @@ func newLSPBed(t *testing.T, files map[string]string) lspBed {
 	return b
 }
 
-// mentioned reports whether a process has a text in its environment.
+// mentioned reports whether a process contains a text in its environment.
 func mentioned(text string) bool {
 	files, _ := filepath.Glob("/proc/[0-9]*/environ")
 	return slices.ContainsFunc(files, func(file string) bool {
@@ -74,8 +74,8 @@ type asked struct {
 
 func q(args string, parts ...string) asked { return asked{args, parts} }
 
-// TestLSPServers asks the real servers. The files are small, and each language has a place where a text
-// search is wrong.
+// TestLSPServers asks the real servers. The files are small. In each language, a text search is
+// wrong somewhere.
 func TestLSPServers(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -438,8 +438,8 @@ func TestLSPEditsOfASlowServer(t *testing.T) {
 	}
 	contains(t, "a new problem", edit("shop.py", "sum(all)", "summed(all)"), `summed\\\" is not defined (Pyright reportUndefinedVariable)`)
 	contains(t, "a fixed problem", edit("shop.py", "summed(all)", "sum(all)"), `\"fixed\":[\"shop.py, line 2: error: `)
-	// A rename of two files: the problem between them is told when pyright has found it, with the edit or later, and
-	// gone with the second edit.
+	// A rename of two files: the problem between them is reported when pyright has found it, with
+	// the edit or later. After the second edit, it is solved.
 	told := func(said, text string) {
 		waitFor(t, text, func() bool {
 			if strings.Contains(said, text) {

@@ -41,7 +41,7 @@ func sweep(dir string, remove func(name string) bool) {
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
 		if remove(e.Name()) {
-			os.RemoveAll(filepath.Join(dir, e.Name())) // the list of leftovers tells
+			os.RemoveAll(filepath.Join(dir, e.Name())) // the list of leftovers reports it
 		}
 	}
 }

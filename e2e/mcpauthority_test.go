@@ -64,7 +64,7 @@ func newAuthority(t *testing.T, b bed, life time.Duration) *authority {
 	return a
 }
 
-// control changes the authority and returns what it has counted.
+// control changes the authority and returns its counts.
 func (a *authority) control(t *testing.T, query string) (c authorityCounts) {
 	t.Helper()
 	resp, err := http.Get(a.Control + "?" + query)

@@ -74,7 +74,7 @@ func TestElicitationACP(t *testing.T) {
 	for name, c := range map[string]struct {
 		can, tool string
 		answers   []string // to requests of the agent, as JSON; TEXT: with /answer
-		want      []string // in what the user and the model get
+		want      []string // in the texts for the user and the model
 		messages  []string // in the requests
 	}{
 		"form":     {`{"elicitation":{"form":{}}}`, "order", order, []string{`"action":"accept","content":{"color":"red","count":2}`}, []string{"shop (MCP server) asks: Your order", "do not fit"}},

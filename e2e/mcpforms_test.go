@@ -9,8 +9,9 @@ import (
 	"testing"
 )
 
-// TestElicitationChatDocument fills in the form of a server in a language client without a plugin: buttons for choices, and
-// /answer for texts. The chat document and a message show what a text is needed for. The last question shows all values.
+// TestElicitationChatDocument fills in the form of a server in a language client without a plugin:
+// buttons for choices, and /answer for texts. The chat document and a message show the purpose of a
+// text. The last question shows all values.
 func TestElicitationChatDocument(t *testing.T) {
 	t.Parallel()
 	for label, want := range map[string]string{

@@ -39,7 +39,7 @@ func newUserLine(t *testing.T, b bed, servers string) *userLine {
 	return &userLine{line: l, session: l.newSession(b.workspace), model: e}
 }
 
-// say sends a prompt. It returns what the user sees, and the requests to the model.
+// say sends a prompt. It returns the user's visible text, and the requests to the model.
 func (u *userLine) say(text string, responses ...string) (said string, requests []string) {
 	u.t.Helper()
 	before := u.model.script(responses...)

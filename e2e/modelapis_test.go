@@ -92,8 +92,8 @@ func TestModelAPIs(t *testing.T) {
 	}
 }
 
-// unprobed has no answer to the four requests for facts about a local model, which the strict servers would refuse.
-// All other requests are for h.
+// unprobed answers the four requests for facts about a local model with an error, because the
+// strict servers would refuse them. All other requests are for h.
 func unprobed(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for _, path := range []string{"/v1/models", "/props", "/api/ps", "/api/v0/models"} {

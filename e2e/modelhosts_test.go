@@ -81,7 +81,7 @@ func newVSCode(t *testing.T, b bed, file string, extensions ...string) readsHost
 	return v
 }
 
-// do has the script do something, and waits until it has.
+// do makes the script do something, and waits until it is done.
 func (v *readsVSCode) do(name string, args ...string) {
 	v.t.Helper()
 	data, _ := json.Marshal(map[string]any{"do": name, "args": args})

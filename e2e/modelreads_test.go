@@ -15,7 +15,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/tokens"
 )
 
-// TestModelReads plays the same session in each kind of host and checks what the model reads:
+// TestModelReads plays the same session in each kind of host and checks the model's input:
 // instructions, editor context, references, results and errors, long work, the prefix.
 func TestModelReads(t *testing.T) {
 	t.Parallel()
@@ -42,8 +42,8 @@ func TestModelReads(t *testing.T) {
 			e := &readsEndpoint{}
 			server := httptest.NewServer(e)
 			t.Cleanup(server.Close)
-			// The window has room for the whole session, compacted only by /compact, but half of it
-			// has no room for huge.txt. Below agent.SmallWindow, the profile would change.
+			// The window fits the whole session, compacted only by /compact, but half of it does
+			// not fit huge.txt. Below agent.SmallWindow, the profile would change.
 			write(t, filepath.Join(b.home, "config.yaml"), fmt.Sprintf("model: {provider: custom, default: gpt-5, base_url: %q, api_key: x, context_window: 48000}\nweb: {allow_private: true}\n", server.URL+"/v1"))
 			r := &reads{T: t, bed: b, endpoint: e, host: open(t, b), name: name}
 			r.context()
@@ -122,7 +122,7 @@ func (r *reads) context() {
 	if n := tokens.Estimate(environment); n == 0 || n > 300 {
 		r.Errorf("the snapshot has %d tokens:\n%s", n, environment)
 	}
-	if v, ok := r.host.(*readsVSCode); ok { // the others say it in /status, and Neovim's statusline has a test of its own
+	if v, ok := r.host.(*readsVSCode); ok { // the others report it in /status, and Neovim's statusline is tested separately
 		v.do("status", "50 % cached")
 	}
 	later := lastOf(r.say("And now?")[0], "user")

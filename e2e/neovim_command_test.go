@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// If a command opens Neovim, it has no terminal: Neovim ends at once and names the alternative.
+// If a command opens Neovim, there is no terminal: Neovim ends at once and names the alternative.
 // With commands of its own, or without a user interface, it does its work.
 func TestNeovimInACommand(t *testing.T) {
 	t.Parallel()

@@ -190,7 +190,7 @@ func (p *plugin) image() {
 	p.keep(p.name("image"))
 	before := p.answers()
 	p.line(":Hermes ask and now without it")
-	p.until("the next answer", func() bool { return p.answers() > before }) // the command line has the prompt, and the last turn was idle, too
+	p.until("the next answer", func() bool { return p.answers() > before }) // the command line contains the prompt, and the last turn was idle, too
 	p.wait("and now without it", "● idle")
 	list := exec.Command(p.bed.binary, "sessions", "export", "--all")
 	list.Env = append(os.Environ(), "HERMES_HOME="+p.bed.home)
@@ -366,7 +366,7 @@ func (p *plugin) editKeepsTheRest() {
 	p.line(":silent write")
 }
 
-// delegate has a subagent work, of whose goal a title shows the first line.
+// delegate starts a subagent. A title shows the first line of its goal.
 func (p *plugin) delegate() {
 	p.t.Helper()
 	p.line(":Hermes delegate")

@@ -11,8 +11,9 @@ import (
 	"time"
 )
 
-// TestNeovimForms fills in the form of the official server-everything in each version of Neovim: it is shown whole, what does
-// not fit is refused with a sentence, and the server gets values, a refusal, or a canceled request.
+// TestNeovimForms fills in the form of the official server-everything in each version of Neovim.
+// The form is shown whole, and invalid values are refused with a sentence. The server gets values,
+// a refusal, or a canceled request.
 func TestNeovimForms(t *testing.T) {
 	t.Parallel()
 	server := filepath.Join(nodeModules(t), "@modelcontextprotocol", "server-everything", "dist", "index.js")
@@ -114,8 +115,9 @@ for line in sys.stdin:
         print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": result}), flush=True)
 `
 
-// TestNeovimServers chooses MCP servers, skills, files of the memory and learnings from lists: it logs in at a real authorization
-// server, restarts, reads the log and logs out, approves a server of the workspace and removes the approval, undoes and forgets.
+// TestNeovimServers chooses MCP servers, skills, files of the memory and learnings from lists. It
+// logs in at a real authorization server, restarts, reads the log and logs out. It approves a
+// server of the workspace and removes the approval, undoes and forgets.
 func TestNeovimServers(t *testing.T) {
 	t.Parallel()
 	found(t, "python3")
@@ -211,7 +213,7 @@ func (p *plugin) closed() {
 	p.until("the list to close", func() bool { return !strings.Contains(p.text(), "Type number") })
 }
 
-// says waits until the chat has a text, which the window may break.
+// says waits until the chat contains a text, which the window may break.
 func (p *plugin) says(text string) {
 	p.t.Helper()
 	p.until("the chat to say "+text, func() bool {

@@ -50,7 +50,7 @@ func TestNeovimCompletesInHostileRoot(t *testing.T) {
 // The parser of Markdown ends Neovim if 256 blocks are open.
 func TestNeovimNestedBlocks(t *testing.T) {
 	hostile(t, "shop.py", func(t *testing.T, p *plugin) {
-		answers := func() string { // the prompt has the text, too, within a line
+		answers := func() string { // the prompt contains the text, too, within a line
 			return p.eval(`count(flatten(map(getbufinfo(), {_, b -> getbufline(b.bufnr, 1, '$')})), 'All is said.')`)
 		}
 		for _, open := range []string{"> ", "+ ", "1. ", ">", "> - "} {

@@ -387,7 +387,8 @@ func (p *plugin) surviveKill() {
 	p.wait("● idle", "I am not a real model")
 }
 
-// help has its tags, names every sub-command, and the health check finds all it needs.
+// help checks the help: its tags, every sub-command's name, and a health check without missing
+// parts.
 func (p *plugin) help() {
 	p.t.Helper()
 	for _, name := range strings.Fields(p.eval(`join(getcompletion('Hermes ', 'cmdline'), ' ')`)) {

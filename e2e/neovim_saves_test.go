@@ -9,8 +9,9 @@ import (
 	"testing"
 )
 
-// TestNeovimSavesEdits: an edit of a buffer without unsaved changes is on disk before the next command, and
-// the buffer has what a command or another program has changed on disk. A buffer with unsaved changes stays unsaved.
+// TestNeovimSavesEdits: an edit of a buffer without unsaved changes is on disk before the next
+// command. The buffer shows the changes on disk of a command or another program. A buffer with
+// unsaved changes stays unsaved.
 func TestNeovimSavesEdits(t *testing.T) {
 	t.Parallel()
 	for _, version := range []string{"0.10", "0.12"} {

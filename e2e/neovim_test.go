@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// editorReport has the results of an LSP editor.
+// editorReport contains the results of an LSP editor.
 type editorReport struct {
 	Actions  []string // titles of the code actions on a file
 	Lenses   []string // titles of the code lenses on the chat document

@@ -85,7 +85,7 @@ func call(name string, args map[string]any) map[string]any {
 	return map[string]any{"call": map[string]any{"name": name, "args": args}}
 }
 
-// heard is what the client got during a prompt.
+// heard is the client's input during a prompt.
 type heard struct {
 	asked []string // titles of approval requests
 	text  string   // all updates

@@ -17,8 +17,8 @@ func pythonClient(t *testing.T) string {
 	return installed(t, "the official Python SDKs", "python-clients", "bin", "python")
 }
 
-// TestOfficialPythonClient has the official Python SDK drive a conversation with its
-// own files, terminals and permissions.
+// TestOfficialPythonClient lets the official Python SDK drive a session with its own files,
+// terminals and permissions.
 func TestOfficialPythonClient(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, shopFiles)

@@ -22,7 +22,7 @@ type screen struct {
 	pictures string // where pictures are kept; empty: nowhere
 }
 
-// screen starts a program in a terminal of its own. Pictures are kept in e2e/NAME/artefacts.
+// screen starts a program in a separate terminal. Pictures are kept in e2e/NAME/artefacts.
 func (b bed) screen(t *testing.T, pictures, program string, args ...string) *screen {
 	t.Helper()
 	found(t, "tmux")

@@ -116,7 +116,7 @@ func TestHiddenCharacters(t *testing.T) {
 				t.Errorf("the command: %s", lastOf(more[0], "user"))
 			}
 			requests[1] = requests[1][strings.LastIndex(requests[1], `"role":"assistant"`):]
-			requests[1] = requests[1][strings.Index(requests[1], `"role":"tool"`):] // not what the model wrote
+			requests[1] = requests[1][strings.Index(requests[1], `"role":"tool"`):] // not the model's text
 			more[0] = more[0][strings.LastIndex(more[0], `"role":"user"`):]
 			for i, request := range []string{requests[0], requests[1], more[0]} {
 				if strings.ContainsAny(request, "\u202e\u200b\U000e0072") {

@@ -15,8 +15,8 @@ import (
 
 var vimBlock = regexp.MustCompile("(?s)```vim\n(set autoread.*?)```")
 
-// The chat document in a real Vim with ALE, configured as documented, which takes no edits
-// from a server and answers no questions: the answer comes by the file.
+// The chat document in a real Vim with ALE, configured as documented. ALE takes no edits from a
+// server and answers no questions: the answer comes by the file.
 func TestVimALE(t *testing.T) {
 	t.Parallel()
 	const ale = "/usr/share/vim-ale"

@@ -1,9 +1,9 @@
-// Package protocol has the additions of hermes-ls to the Language Server Protocol: the
-// names of its commands, their arguments and results, and the titles of its code
-// actions. The editor plugins are generated from it.
+// Package protocol defines the additions of hermes-ls to the Language Server Protocol: the names of
+// its commands, their arguments and results, and the titles of its code actions. The editor plugins
+// are generated from it.
 //
-// Where the Agent Client Protocol has a word, protocol/acp has it; framing is
-// protocol/wire's. The package knows no agent and imports nothing of ours.
+// If the Agent Client Protocol defines a name, it is in protocol/acp; framing is in protocol/wire.
+// The package knows no agent and imports nothing of ours.
 package protocol
 
 //go:generate go run ./generate
@@ -127,7 +127,7 @@ type TrustArgs struct {
 	SessionID string `json:"sessionId,omitempty"`
 }
 
-// TrustResult has a text for the user, as Markdown.
+// TrustResult contains a text for the user, as Markdown.
 type TrustResult struct {
 	Trusted bool   `json:"trusted"`
 	Text    string `json:"text"`
@@ -141,7 +141,7 @@ type MCPArgs struct {
 	SessionID string `json:"sessionId,omitempty"`
 }
 
-// MCPResult has a text for the user, as Markdown.
+// MCPResult contains a text for the user, as Markdown.
 type MCPResult struct {
 	Text string `json:"text"`
 }
@@ -237,7 +237,7 @@ type LearningState struct {
 	Confidence float64 `json:"confidence"`
 }
 
-// Offer has the skills, commands, agents and MCP servers of a workspace folder.
+// Offer lists the skills, commands, agents and MCP servers of a workspace folder.
 type Offer struct {
 	Folder   string         `json:"folder"`
 	Trusted  bool           `json:"trusted"`

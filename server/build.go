@@ -95,8 +95,8 @@ func toolsOf(ctx context.Context, x *Session, stored []tools.Spec) (*tools.Set, 
 	return set, nil
 }
 
-// isBrief reports whether a stored session has the profile for small context windows: its tools then have
-// their short descriptions.
+// isBrief reports whether a stored session uses the profile for small context windows: its tools
+// use short descriptions.
 func isBrief(x *Session, head store.Session) bool {
 	if len(head.Tools) == 0 {
 		return false

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A server that the desktop starts lacks the PATH of a profile. For scripts, hooks and other
+// A server started by the desktop lacks the PATH of a profile. For scripts, hooks and other
 // servers, it appends the user's tool folders to PATH.
 func TestEnvironHasToolFolders(t *testing.T) {
 	home := t.TempDir()

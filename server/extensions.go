@@ -48,8 +48,8 @@ type Feature struct {
 	Preload  func()                       // prepares shared data of sessions before a prompt needs it; may be nil
 	Shutdown func() error                 // is called when the service is closed; may be nil
 	Deleted  func(sessionID string) error // is called when a session is deleted; may be nil
-	// Moved gives what the feature keeps of a folder its new path, and says what it has moved, such as "2 trusted
-	// folders"; empty: nothing. It may be nil.
+	// Moved moves the feature's data of a folder to its new path, and describes it, such as "2
+	// trusted folders"; empty: nothing. It may be nil.
 	Moved func(ctx context.Context, m Move) (string, error)
 	// Loads are files and folders of a workspace: the extension loads them as instructions or
 	// programs. A folder ends with a slash. They are protected: see the package protected.

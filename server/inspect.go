@@ -40,7 +40,7 @@ type observer struct {
 
 func (o observer) Event(e agent.Event) { o.event(o.id, e) }
 
-// SessionState describes an open session. It has no text of the history.
+// SessionState describes an open session. It contains no text of the history.
 type SessionState struct {
 	ID      string
 	Cwd     string

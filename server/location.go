@@ -21,7 +21,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools/gate"
 )
 
-// location has the files of a session, and the machine and the sandbox of its commands.
+// location contains the files of a session, and the machine and the sandbox of its commands.
 type location struct {
 	ws     *workspace.Workspace
 	box    *sandbox.Box
@@ -124,8 +124,8 @@ func (l *location) close() error {
 	return l.ws.Close()
 }
 
-// newSandbox makes the sandbox of a session. With the first command, the user is told which
-// limits the host enforces.
+// newSandbox makes the sandbox of a session. The first command reports the enforced limits to the
+// user.
 func newSandbox(svc *Service, conf *config.Loaded, ws *workspace.Workspace, n *notifier) *sandbox.Box {
 	return sandbox.New(sandbox.Config{
 		Mode: sandbox.Mode(conf.Sandbox.Mode), Network: conf.Sandbox.Network,
@@ -148,8 +148,8 @@ func newSandbox(svc *Service, conf *config.Loaded, ws *workspace.Workspace, n *n
 // searchLimit is the timeout of one search by rg. After it, the built-in engine searches.
 const searchLimit = 30 * time.Second
 
-// searchMemory is a limit in megabytes, far more than a search needs. A file in the place of
-// an ignore file may have no end.
+// searchMemory is a limit in megabytes, far more than a search needs. A file in the place of an
+// ignore file may be endless.
 const searchMemory = 2048
 
 // ripgrep returns a function that runs rg, read-only, in the session's sandbox. If there is no rg

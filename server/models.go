@@ -12,7 +12,7 @@ import (
 )
 
 // ready applies the configuration and the options to the model. If there is none, the error
-// tells how to set a model up.
+// explains the setup of a model.
 func (s *settings) ready() error {
 	if s.svc.Model != nil {
 		s.model.Set(s.svc.Instruments.model(s.svc.Model))

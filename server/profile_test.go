@@ -35,8 +35,8 @@ func toolsIn(r *model.Request) string {
 	return strings.Join(names, " ")
 }
 
-// TestSmallProfile checks what a session sends to a model with a small window: few tools with short
-// descriptions, short instructions, no list of files, and short results. A loaded session has the same
+// TestSmallProfile checks the requests to a model with a small window: few tools with short
+// descriptions, short instructions, no list of files, and short results. A loaded session keeps its
 // profile, and a larger window changes it at a compaction.
 func TestSmallProfile(t *testing.T) {
 	t.Parallel()

@@ -20,7 +20,7 @@ type questions struct {
 	open *openQuestion // nil: none
 }
 
-// openQuestion is what the user is asked now.
+// openQuestion is the current question to the user.
 type openQuestion struct {
 	approval bool
 	free     func(text string) bool // reports whether a text is an answer

@@ -26,7 +26,7 @@ type Session struct {
 	settings   *settings      // configuration and options
 	queue      *queue         // turns; its context ends with the session
 	notifier   *notifier      // notices for the user
-	questions  *questions     // what the user is asked
+	questions  *questions     // the current question to the user
 	extensions *extension.Set // features
 }
 
@@ -61,8 +61,7 @@ func (s *Service) prepareSession(head store.Session, p Place, h Host, documents 
 	return x, nil
 }
 
-// Warm prepares the first prompt. Hosts call it after the client has been told of the
-// session.
+// Warm prepares the first prompt. Hosts call it after reporting the session to the client.
 func (x *Session) Warm() {
 	x.svc.openAhead(x.settings.config(), x.Cwd())
 	if !x.record.draft() {

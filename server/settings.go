@@ -66,7 +66,7 @@ type settings struct {
 	secrets *tools.Secrets // follow the configuration
 	model   *models.Chosen
 	routed  atomic.Bool // model belongs to a route, for one turn
-	small   atomic.Bool // the session has the profile for small context windows
+	small   atomic.Bool // the session uses the profile for small context windows
 
 	mu   sync.Mutex
 	conf *config.Loaded

@@ -25,7 +25,7 @@ type Command struct {
 // slashFunc does the work of a slash command and returns its answer. It runs beside a turn.
 type slashFunc func(ctx context.Context, x *Session, args string) (string, error)
 
-// answers has the functions of our own slash commands, by their names in the table.
+// answers returns the functions of our own slash commands, by their names in the table.
 func answers() map[string]slashFunc {
 	return map[string]slashFunc{
 		"help":     help,

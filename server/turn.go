@@ -27,8 +27,8 @@ const (
 // also if it is not nil. [Turn.Run] must follow.
 func (x *Session) Start(in agent.Input, also agent.Sink) *Turn { return x.StartAs("", in, also) }
 
-// StartAs is Start for a user who has chosen what to do with the running turn. If onNewPrompt
-// is empty, the configuration decides.
+// StartAs is Start for a user who has chosen how to treat the running turn. If onNewPrompt is
+// empty, the configuration decides.
 func (x *Session) StartAs(onNewPrompt string, in agent.Input, also agent.Sink) *Turn {
 	if c, args, ok := commandOf(x, in); ok {
 		return startCommand(x, c, in, args, also)

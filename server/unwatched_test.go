@@ -7,7 +7,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/config"
 )
 
-// If the user's files are not watched, each face tells it as a problem of config.yaml.
+// If the user's files are not watched, each client reports it as a problem of config.yaml.
 func TestUnwatched(t *testing.T) {
 	t.Parallel()
 	s := New(Options{Home: t.TempDir(), Static: true})

@@ -52,7 +52,7 @@ func HelpOfUnknown(newRoot func() *cobra.Command, args []string) error {
 	Defaults(root)
 	cmd, rest, err := root.Find(args)
 	if err != nil || !cmd.HasSubCommands() {
-		return nil // the command itself tells
+		return nil // the command itself reports it
 	}
 	cmd.InitDefaultHelpFlag()
 	if cmd.ParseFlags(rest) != nil {

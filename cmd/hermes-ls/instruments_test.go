@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 
 const testKey = "sk-test-0123456789abcdef0123"
 
-// program starts the program with a home directory of its own and the embedded model.
+// program starts the program with a separate home directory and the embedded model.
 type program struct {
 	t       *testing.T
 	home    string

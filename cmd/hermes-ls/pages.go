@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra/doc"
 )
 
-// releaseCommands returns `hermes-ls pages DIR`, which writes the man pages and the shell completions of a
-// release. Only a build with the tag release has it.
+// releaseCommands returns `hermes-ls pages DIR`. It writes the man pages and the shell completions
+// of a release. Only a build with the tag release includes it.
 func releaseCommands() []*cobra.Command {
 	return []*cobra.Command{{
 		Use:    "pages DIR",

@@ -48,7 +48,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// checkLine returns what is wrong with a command line.
+// checkLine returns the problem of a command line.
 func checkLine(args []string) string {
 	c := rootCommand()
 	for len(args) > 0 && !strings.HasPrefix(args[0], "-") {

@@ -282,7 +282,7 @@ func printCheckpoints(cmd *cobra.Command, files *workspace.Workspace, head store
 	return table.Flush()
 }
 
-// printMissed prints what no checkpoint has.
+// printMissed prints the files missing in the checkpoints.
 func printMissed(out io.Writer, files *workspace.Workspace, missed []checkpoint.Missed) {
 	for _, m := range missed {
 		var names []string

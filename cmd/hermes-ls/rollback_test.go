@@ -39,7 +39,7 @@ func TestRollbackInAnyFolder(t *testing.T) {
 			`{"id":"0199","kind":"turn","title":"`+x.Title+`","created":"2026-01-01T00:00:00Z","folders":[`+folders+`]}`+"\n"+
 				`{"path":"`+file+`","before":{"kind":""},"after":{"kind":"file"}}`+"\n")
 	}
-	// A session whose checkpoints are still there after it was deleted is left out.
+	// A deleted session with remaining checkpoints is left out.
 	sh.write(filepath.Join(sh.home, "checkpoints", "sessions", "gone", "0199.jsonl"), `{"id":"0199","kind":"turn","folders":["`+lib+`"]}`+"\n")
 	for dir, want := range map[string]string{
 		shop: "Of shop and lib", lib: "Of shop and lib", filepath.Join(lib, "src"): "Of shop and lib", link: "Of shop and lib", other: "Of other",

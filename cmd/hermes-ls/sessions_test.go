@@ -18,7 +18,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/store"
 )
 
-// shell runs the commands of the program with a home directory of its own.
+// shell runs the commands of the program with a separate home directory.
 type shell struct {
 	t    *testing.T
 	home string

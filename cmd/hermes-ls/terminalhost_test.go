@@ -31,7 +31,7 @@ func controls(text string) string {
 	}, text)
 }
 
-// The events of run --json have the signs of a shell as they are.
+// The events of run --json keep the special characters of a shell.
 func TestEventsAreReadable(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer

@@ -36,7 +36,7 @@ func versionCommand() *cobra.Command {
 	}
 }
 
-// versionLine returns what `hermes-ls version` and `hermes-ls --version` print.
+// versionLine returns the output of `hermes-ls version` and `hermes-ls --version`.
 func versionLine() string {
 	return fmt.Sprintf("hermes-ls %s (%s, %s)\n", version(), commitID(), runtime.Version())
 }

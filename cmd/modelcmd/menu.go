@@ -20,8 +20,8 @@ type entry struct {
 	more string // is shown behind it
 }
 
-// menu is a list in a terminal. Arrow keys, Page Up, Page Down, Home and End move, letters narrow
-// the list to the names containing them, Backspace removes a letter, Return chooses, and Ctrl-C
+// menu is a list in a terminal. Arrow keys, Page Up, Page Down, Home and End move. Letters narrow
+// the list to the names containing them. Backspace removes a letter, Return chooses, and Ctrl-C
 // cancels.
 type menu struct {
 	in            *bufio.Reader

@@ -1,5 +1,5 @@
-// Package modelcmd has the subcommands model, setup and login, which list, test and choose models
-// and store their keys.
+// Package modelcmd contains the subcommands model, setup and login, which list, test and choose
+// models and store their keys.
 package modelcmd
 
 import (

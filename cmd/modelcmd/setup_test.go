@@ -77,7 +77,7 @@ func TestSetup(t *testing.T) {
 	}
 }
 
-// A wrong answer is told, and only its question is asked again.
+// A wrong answer is reported, and only its question is asked again.
 func TestSetupAsksAgain(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer

@@ -154,7 +154,7 @@ func testModel(ctx context.Context, e config.Endpoint) tested {
 	return out
 }
 
-// send sends a request and records what the response shows.
+// send sends a request and records the properties of the response.
 func (c *checks) send(ctx context.Context, m model.Model, req *model.Request) (*model.Reply, error) {
 	var reply model.Reply
 	begun := time.Now()

@@ -1,4 +1,4 @@
-// Package skillscmd has the subcommands trust and skills.
+// Package skillscmd contains the subcommands trust and skills.
 package skillscmd
 
 import (

@@ -113,7 +113,7 @@ type (
 		Limit int    `json:"limit,omitempty"` // at most this many hits; 0: 20
 	}
 
-	// SearchSessionsResponse has the best hits first.
+	// SearchSessionsResponse lists the best hits first.
 	SearchSessionsResponse struct {
 		Hits List[SessionHit] `json:"hits"`
 	}
@@ -147,7 +147,7 @@ type (
 		Wait int    `json:"wait"`
 	}
 
-	// DiagnosticsResponse has the diagnostics of the file, or, if all were asked for, Files.
+	// DiagnosticsResponse lists the diagnostics of the file, or, if all were requested, Files.
 	DiagnosticsResponse struct {
 		Diagnostics List[protocol.Diagnostic] `json:"diagnostics"`
 		Files       []FileDiagnostics         `json:"files,omitempty"`

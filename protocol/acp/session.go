@@ -1,6 +1,6 @@
 package acp
 
-// ResumeSessionResponse has the modes and options of the session.
+// ResumeSessionResponse contains the modes and options of the session.
 type ResumeSessionResponse = LoadSessionResponse
 
 // SessionRequest names a session: the parameters of close and delete.

@@ -1,6 +1,6 @@
 package acp
 
-// Our own methods for subagents, for which the protocol has no word.
+// Our own methods for subagents, which the protocol lacks.
 const (
 	MethodSubagentList    = "_hermes/subagent/list"    // SubagentRequest → SubagentList
 	MethodSubagentMessage = "_hermes/subagent/message" // SubagentRequest → SubagentStatus

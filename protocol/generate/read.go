@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// vocabulary has the declarations of the source, in its order.
+// vocabulary contains the declarations of the source, in its order.
 type vocabulary struct {
 	groups []group
 	types  []definition

@@ -79,8 +79,8 @@ func (s *LineStream) ReadObject(v any) error {
 }
 
 // line reads a line without its end. If it is too long, line returns an error at once and skips the
-// rest. A line longer than the reader's buffer is kept in pieces until its end is read, so a huge
-// line needs no more memory than its limit.
+// rest. A line longer than the reader's buffer is kept in pieces until its end. So a huge line
+// needs no more memory than its limit.
 func (s *LineStream) line() ([]byte, error) {
 	var pieces [][]byte
 	size := 0

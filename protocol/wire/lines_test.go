@@ -13,8 +13,8 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 )
 
-// seen has the messages of a stream: requests as "method id params", responses as the
-// caller gets them.
+// seen records the messages of a stream: requests as "method id params", responses as the caller
+// gets them.
 type seen struct {
 	lines *LineStream
 	got   []string

@@ -161,7 +161,7 @@ func (w *Writer) signal() {
 	}
 }
 
-// Queues has the sizes of the queues of a connection, for the debug socket.
+// Queues contains the sizes of the queues of a connection, for the debug socket.
 type Queues struct {
 	Messages int // our messages waiting to be written
 	Bytes    int // of theirs

@@ -186,7 +186,7 @@ func BenchmarkPost(b *testing.B) {
 	}
 }
 
-// A sender that drains first never has more waiting than its limit.
+// If a sender drains first, it never queues more than its limit.
 func TestDrain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -34,7 +34,7 @@ type Peer interface {
 	Drain(ctx context.Context, most int) error
 }
 
-// Options has the settings of an agent. All are optional.
+// Options are the settings of an agent. All are optional.
 type Options struct {
 	// Host is the host of sessions. If it is nil, it is the [Client], with its files,
 	// terminals and permission dialogue.

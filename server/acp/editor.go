@@ -30,7 +30,7 @@ func (c *Client) SetEditor(e *acp.EditorState) {
 	c.editor.Store(&kept)
 }
 
-// TellsEditor reports whether the client has told the state of its editor.
+// TellsEditor reports whether the client has sent the state of its editor.
 func (c *Client) TellsEditor() bool { return c.editor.Load() != nil }
 
 // EditorState returns the last state of the client's editor.

@@ -167,7 +167,7 @@ func (d documents) write(ctx context.Context, path string, text []byte) error {
 // SavedTexts returns the texts of all sessions of the client.
 func (d documents) SavedTexts() *workspace.SavedTexts { return &d.client.saved }
 
-// SavesEdits is true: a client writes a file by itself.
+// SavesEdits is true: a client writes a file directly.
 func (documents) SavesEdits() bool { return true }
 
 // SaveFailure returns nothing: the protocol does not tell it.

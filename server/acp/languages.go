@@ -35,7 +35,7 @@ func (c *Client) AskServers(address func(path string) string) extension.ServerQu
 	}
 }
 
-// requestFailed is the error code of LSP with which a plugin passes on the error of a server. With other errors,
+// requestFailed is LSP's error code for a server's error, forwarded by a plugin. With other errors,
 // no server answers.
 const requestFailed = -32803
 

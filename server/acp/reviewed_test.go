@@ -16,7 +16,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/server/app"
 )
 
-// plants leaves in a folder what git, editors, shells and agents run and obey by themselves.
+// plants leaves files in a folder that git, editors, shells and agents execute automatically.
 const plants = `
 import os, subprocess
 def plant(ws):
@@ -90,8 +90,9 @@ func enablePlugin(t *testing.T, home, text string) {
 	}
 }
 
-// What a process in the sandbox leaves in the workspace is reviewed as the changes of a command are: after the call of an MCP server or
-// a plugin, and before the next command. The user is asked, and what is denied is gone.
+// The files of a sandboxed process in the workspace are reviewed like the changes of a command:
+// after the call of an MCP server or a plugin, and before the next command. The user is asked, and
+// denied changes are gone.
 func TestProcessesAreReviewed(t *testing.T) {
 	t.Parallel()
 	testneed.Extra(t)

@@ -13,7 +13,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/server"
 )
 
-// ServeOptions has the settings of a connection. Service is required; [Serve] closes it.
+// ServeOptions are the settings of a connection. Service is required; [Serve] closes it.
 type ServeOptions struct {
 	Service *server.Service
 	Log     *slog.Logger

@@ -13,8 +13,8 @@ import (
 	protocol "github.com/hermes-ls/hermes-ls/protocol/acp"
 )
 
-// TestServerOfTheWorkspace: a configured server whose program lies in the workspace is
-// asked about with the first prompt, and never runs before the user has approved it.
+// TestServerOfTheWorkspace: a configured server's program lies in the workspace. The first prompt
+// asks about it, and it never runs before the user has approved it.
 func TestServerOfTheWorkspace(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {

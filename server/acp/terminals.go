@@ -64,7 +64,7 @@ func (t terminals) Run(ctx context.Context, args []string, dir string, env []str
 // There are three, and a cancel takes effect within a second.
 const canceledLimit = 300 * time.Millisecond
 
-// end sends a request that must reach the client even after a cancel.
+// end sends a request to the client, also after a cancel.
 func (t terminals) end(ctx context.Context, method string, params, result any) error {
 	limit := answerLimit
 	if ctx.Err() != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/server/app"
 )
 
-// ending is an extension whose function at the end of a session takes a while.
+// ending is an extension with a slow function at the end of a session.
 type ending struct {
 	takes time.Duration
 	ended bool
@@ -38,8 +38,8 @@ func (e *ending) Events() []extension.Handlers {
 	}}}
 }
 
-// TestEndTakesAWhile ends a server whose extension needs longer at the end of a session than the
-// rest of it may: the function ends, and the rest is closed without an error.
+// TestEndTakesAWhile ends a server with an extension that needs longer than the rest at the end of
+// a session. The function ends, and the rest is closed without an error.
 func TestEndTakesAWhile(t *testing.T) {
 	t.Parallel()
 	ext := &ending{takes: 500 * time.Millisecond}

@@ -90,8 +90,8 @@ func (w *walker) Event(e agent.Event) {
 	}
 }
 
-// No text of an MCP server or of a hook reaches the editor or the model with characters for
-// controlling a terminal or the direction of text.
+// No text of an MCP server or of a hook reaches the editor or the model with control characters for
+// a terminal or the direction of text.
 func TestDisguisedTexts(t *testing.T) {
 	t.Parallel()
 	s := sdk.NewServer(&sdk.Implementation{Name: disguised, Version: "1"}, nil)

@@ -23,7 +23,7 @@ import (
 
 const loadedFile = "../../internal/protected/loaded.txt"
 
-// loaded returns the paths that the features and the configuration load from a workspace.
+// loaded returns the workspace paths loaded by the features and the configuration.
 func loaded(t *testing.T) (all []string) {
 	t.Helper()
 	svc := app.New(server.Options{Home: t.TempDir()})

@@ -14,8 +14,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/server/app"
 )
 
-// A program that only a profile adds to PATH runs as a command, in a script, as a hook and as an
-// MCP server.
+// A program that only a profile adds to PATH runs everywhere: as a command, in a script, as a hook
+// and as an MCP server.
 func TestProfileAppliesToAllPrograms(t *testing.T) {
 	bash := testneed.Program(t, "bash", "")
 	home, root := t.TempDir(), t.TempDir()

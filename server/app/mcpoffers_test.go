@@ -46,7 +46,7 @@ func offering(t *testing.T) (*sdk.Server, string) {
 	return s, web.URL
 }
 
-// waitForCommand waits until a session has a slash command, or has it no more.
+// waitForCommand waits until a session adds or removes a slash command.
 func waitForCommand(t *testing.T, x *server.Session, name string) server.Command {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
@@ -162,7 +162,7 @@ func (n *notices) Event(e agent.Event) {
 
 func (n *notices) String() string { return strings.Join(n.all, "\n") }
 
-// If no server has resources, or they are turned off, requests have no tool for them.
+// If no server offers resources, or they are turned off, requests contain no tool for them.
 func TestNoResources(t *testing.T) {
 	t.Parallel()
 	_, url := offering(t)

@@ -13,8 +13,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/server/app"
 )
 
-// After a folder was renamed, the next prompt of its session tells the model, once, and the history before it
-// is sent as it was.
+// After a folder was renamed, the next prompt of its session reports it to the model, once. The
+// earlier history is sent unchanged.
 func TestModelIsToldOfARenamedFolder(t *testing.T) {
 	t.Parallel()
 	m := fakemodel.Script(says("One."), says("Two."), says("Three."))

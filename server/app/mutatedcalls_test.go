@@ -54,9 +54,10 @@ type mutant struct {
 // mutation makes the mutants of a call. schema is the tool's schema.
 type mutation func(c rightCall, schema map[string]any) []mutant
 
-// TestMutatedCalls makes right calls wrong, in the ways of testdata/other_names.tsv and of the mutations below, and makes
-// each of them in a session with all features. A call is good if it does what the right call does, or if it changes
-// nothing and its error names what only the right call has.
+// TestMutatedCalls makes right calls wrong, by testdata/other_names.tsv and the mutations below. It
+// makes each wrong call in a session with all features. A call is good if it does the same as the
+// right call. It is also good if it changes nothing, and its error names everything unique to the
+// right call.
 func TestMutatedCalls(t *testing.T) {
 	t.Parallel()
 	testneed.Long(t)
@@ -172,7 +173,7 @@ func (m mutant) run(t *testing.T) (why string) {
 	return ""
 }
 
-// willing allows what it is asked.
+// willing allows every request.
 type willing struct{ guest }
 
 func (*willing) AskPermission(context.Context, tools.ApprovalRequest) (tools.Decision, error) {
@@ -290,7 +291,7 @@ func parameterNames(c rightCall, _ map[string]any) (all []mutant) {
 	return all
 }
 
-// typeWords are the words by which an error tells a type.
+// typeWords are the words for a type in errors.
 var typeWords = map[string]string{
 	"string": "string|text", "integer": "integer|number", "number": "number", "boolean": "boolean|true or false|true",
 	"array": "array|list", "object": "object",

@@ -23,7 +23,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// planned is a session whose workspace no call of plan mode may change.
+// planned is a session in plan mode. No call may change its workspace.
 type planned struct {
 	t     *testing.T
 	home  string
@@ -101,7 +101,7 @@ func newPlanned(t *testing.T, config string, model *fakemodel.Model) *planned {
 	return p
 }
 
-// listen counts what arrives at a port of this machine, by TCP and UDP.
+// listen counts arrivals at a port of this machine, by TCP and UDP.
 func (p *planned) listen() {
 	tcp, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/server/app"
 )
 
-// TestPreload finds features whose tools make the first prompt of a session wait for their
-// schemas. The tools for resources of MCP servers exist only with such servers.
+// TestPreload finds features with slow schemas, for which the first prompt of a session waits. The
+// tools for resources of MCP servers exist only with such servers.
 func TestPreload(t *testing.T) {
 	t.Parallel()
 	svc := app.New(server.Options{Home: t.TempDir(), Environ: []string{}, Static: true})

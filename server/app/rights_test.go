@@ -54,9 +54,9 @@ func (a *asked) AskPermission(_ context.Context, q tools.ApprovalRequest) (tools
 	return tools.DecisionOnce, nil
 }
 
-// An extension can spawn a subagent. Its instance in the subagent has the rights of the
-// session: it asks the same user in the subagent's name, reads the same section and redacts
-// the same secrets.
+// An extension can spawn a subagent. Its instance in the subagent keeps the rights of the session:
+// it asks the same user in the subagent's name, reads the same section and redacts the same
+// secrets.
 func TestRightsOfSubagents(t *testing.T) {
 	t.Parallel()
 	type settings struct {

@@ -54,9 +54,9 @@ func offers(c *config.Loaded, known *tools.Set, toolset string) bool {
 	return known.Offers(toolset, c.Agent.Tools.Enabled, c.Agent.Tools.Disabled)
 }
 
-// reserved reports whether a variable is never passed to a skill: a key of hermes-ls, such as a
-// provider's, a search engine's or a server's, or a key of a well-known service of these kinds, of
-// version control or of a cloud.
+// reserved reports whether a variable is never passed to a skill. It is a key of hermes-ls, such as
+// a provider's, a search engine's or a server's, or a key of a well-known service: of these kinds,
+// of version control or of a cloud.
 func reserved(c *config.Loaded, name string) bool {
 	if strings.HasPrefix(strings.ToUpper(name), "HERMES_") {
 		return true

@@ -64,9 +64,8 @@ func resultOf(t *testing.T, root, tool string, args any) string {
 	return messages[len(messages)-1].Text()
 }
 
-// peers are the results of other agents for the same content, put together as their
-// published source does (Codex, Gemini CLI, opencode), or as published transcripts show
-// them (Claude Code).
+// peers are the results of other agents for the same content. They follow the agents' published
+// source (Codex, Gemini CLI, opencode) or published transcripts (Claude Code).
 type peers struct{ codex, gemini, claude, opencode string }
 
 const codexHead = "Exit code: 0\nWall time: 0.1 seconds\nOutput:\n"

@@ -89,7 +89,7 @@ func allTools(t *testing.T, more string) []model.Tool {
 	return slices.SortedFunc(slices.Values(offered), func(a, b model.Tool) int { return cmp.Compare(a.Name, b.Name) })
 }
 
-// toolTable has a row for each tool, with its parameters.
+// toolTable returns a row for each tool, with its parameters.
 func toolTable(t *testing.T, all []model.Tool) string {
 	t.Helper()
 	var b strings.Builder

@@ -77,8 +77,8 @@ var demoFiles = map[string]string{
 }
 
 // TestWrongCalls makes each call of the corpus in a session with all features. A call is clean if
-// the named tool runs and does what was meant, or if a short error names the right call and nothing
-// was changed.
+// the named tool runs and does as intended. It is also clean if a short error names the right call
+// and nothing was changed.
 func TestWrongCalls(t *testing.T) {
 	t.Parallel()
 	testneed.Long(t)
@@ -127,8 +127,8 @@ func TestNextCalls(t *testing.T) {
 	}
 }
 
-// nextCall makes a wrong call. If it does not do what was meant, nextCall makes the next call. If
-// the answer did not lead to the next call, or if that fails, nextCall returns the reason.
+// nextCall makes a wrong call. If it does not do as intended, nextCall makes the next call. If the
+// answer did not lead to the next call, or if that fails, nextCall returns the reason.
 func nextCall(t *testing.T, tool, args, next, nextArgs, text string) (why string) {
 	t.Helper()
 	root := demoFolder(t)
@@ -167,7 +167,7 @@ func nextCall(t *testing.T, tool, args, next, nextArgs, text string) (why string
 	return ""
 }
 
-// done reports whether a call did what was meant.
+// done reports whether a call did as intended.
 func done(root, result, text string) bool {
 	var r struct{ Error, Status string }
 	if json.Unmarshal([]byte(result), &r) != nil || r.Error != "" || r.Status == "error" {

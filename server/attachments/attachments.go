@@ -23,8 +23,8 @@ const around = 10
 
 var lineFragment = lazyregexp.New(`^L(\d{1,9})(?:-L?(\d{1,9}))?$`)
 
-// Read returns the resources of a prompt as the model gets them. Resources that are no
-// files of the workspace stay as they are.
+// Read returns the resources of a prompt in the model's form. Resources outside of the workspace
+// stay as they are.
 func Read(ctx context.Context, files tools.Files, all []agent.Resource) []agent.Resource {
 	out := make([]agent.Resource, len(all))
 	for i, r := range all {

@@ -7,7 +7,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// Each entry of the advice stands in a line of its own, as YAML reads it.
+// Each entry of the advice is on a separate line, as YAML reads it.
 func TestDeniedTextHasOneEntryForEachKey(t *testing.T) {
 	t.Parallel()
 	q := tools.ApprovalRequest{Title: `rm -rf "a  b" && git push --force`, Reason: "deletes", Keys: []string{`rm -rf "a  b"`, "git push --force"}}

@@ -18,7 +18,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/server/lsp/editor"
 )
 
-// chats has the chat documents of the connection.
+// chats holds the chat documents of the connection.
 type chats struct {
 	set      *chat.Set
 	editor   *editor.Editor
@@ -161,7 +161,7 @@ func (x *chats) send(a protocol.ChatSendArgs, p *lsp.ExecuteCommandParams) (comm
 	return command{run, &pendingTurn{c.SessionID(), p.WorkDoneToken}}, nil
 }
 
-// sessionOf returns the session of a chat. If the store has a session of its name in this
+// sessionOf returns the session of a chat. If the store contains a session of its name in this
 // workspace, it continues. Otherwise, a new session of this name starts, without the history in the
 // file.
 func (x *chats) sessionOf(ctx context.Context, c *chat.Chat) (*service.Session, error) {

@@ -14,8 +14,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/server/mcpservers"
 )
 
-// command is a command whose argument has been understood, and whose documents
-// have been read as they were when it came.
+// command is a command with decoded arguments and its documents, as they were when the command
+// came.
 type command struct {
 	// run runs in its turn, away from the reader. It calls next of its place when later
 	// commands need not wait for it any more.
@@ -51,7 +51,7 @@ func (s *server) executeCommand(ctx context.Context, p *lsp.ExecuteCommandParams
 // handler prepares a command.
 type handler func(p *lsp.ExecuteCommandParams) (command, error)
 
-// handlers has the functions of the commands of [executable], except hermes.cancel.
+// handlers returns the functions of the commands of [executable], except hermes.cancel.
 func handlers(s *server) map[string]handler {
 	sessions, checkpoints, subagents := sessionCommands{&s.sessions, &s.quotes}, checkpointCommands{&s.sessions}, subagentCommands{&s.sessions}
 	return map[string]handler{

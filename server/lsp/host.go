@@ -92,7 +92,7 @@ func (s *server) setAgentClient() {
 	var said struct {
 		Capabilities json.RawMessage `json:"clientCapabilities"`
 	}
-	_ = json.Unmarshal(s.editor.Client.ACP, &said) // other values than an object have no capabilities
+	_ = json.Unmarshal(s.editor.Client.ACP, &said) // a value other than an object contains no capabilities
 	s.agent.Client.SetCapabilities(agentface.ReadClient(said.Capabilities))
 }
 

@@ -2,7 +2,7 @@ package lsp
 
 import "golang.org/x/sys/windows"
 
-// processAlive tells whether pid is running.
+// processAlive reports whether pid is running.
 func processAlive(pid int) bool {
 	h, err := windows.OpenProcess(windows.SYNCHRONIZE, false, uint32(pid))
 	if err != nil {

@@ -200,7 +200,7 @@ func counted(calls int) string {
 	return fmt.Sprintf("%d calls", calls)
 }
 
-// finish ends the progress, and returns when the editor has been told.
+// finish ends the progress, and returns when the editor has been notified.
 func (p *progress) finish(end string) {
 	p.mu.Lock()
 	p.end = end

@@ -17,7 +17,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/server/lsp/editor"
 )
 
-// Options has the settings of a connection. Service is required; [Serve] closes it.
+// Options are the settings of a connection. Service is required; [Serve] closes it.
 type Options struct {
 	Service *service.Service
 	Version string // serverInfo.version

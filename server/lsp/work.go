@@ -14,7 +14,7 @@ const idleLimit = 100 * time.Millisecond
 // work tracks the goroutines that outlive their requests.
 type work struct {
 	log    *slog.Logger
-	failed func(text string) // tells the user about a panic
+	failed func(text string) // reports a panic to the user
 
 	mu      sync.Mutex
 	running sync.WaitGroup

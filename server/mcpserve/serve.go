@@ -42,8 +42,8 @@ type Options struct {
 	Log     *slog.Logger
 }
 
-// versions are the protocol versions in which a server can send requests to its host during a call.
-// Later versions cannot.
+// versions are the protocol versions with server requests to the host during a call. Later versions
+// lack them.
 var versions = []string{"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"}
 
 const instructions = "Hermes is a coding agent. prompt gives it a task in a session, which later prompts continue. " +

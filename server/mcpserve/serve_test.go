@@ -173,7 +173,7 @@ func TestAllowedForSession(t *testing.T) {
 	}
 }
 
-// An approval of a command that runs a file is bound to the file's content. If the file changes, a
+// An approval of a command that runs a file depends on the file's content. If the file changes, a
 // later call requires approval again.
 func TestAllowedForContent(t *testing.T) {
 	t.Parallel()

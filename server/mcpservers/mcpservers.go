@@ -1,4 +1,5 @@
-// Package mcpservers is the part of both protocols that logs in at MCP servers of a session, restarts and approves them.
+// Package mcpservers is shared by both protocols: it logs in at MCP servers of a session, restarts
+// and approves them.
 package mcpservers
 
 import (

@@ -77,7 +77,7 @@ func (c *Chosen) Current() model.Model {
 // Window returns the context window in tokens; 0: not known yet.
 func (c *Chosen) Window() int { return model.WindowOf(c.Current()) }
 
-// WindowFrom says which source tells the window; "": not known.
+// WindowFrom returns the source of the window. If the window is unknown, it returns "".
 func (c *Chosen) WindowFrom() string {
 	if s := model.ServedOf(c.Current()); s != nil {
 		return s.WindowFrom()

@@ -147,7 +147,7 @@ func markdownImages(text string) (paths []string) {
 	return paths
 }
 
-// fenceOf returns the marks with which a line begins or ends a fenced block.
+// fenceOf returns the marks at the start or the end of a fenced block.
 func fenceOf(line string) string {
 	line = strings.TrimLeft(line, " ")
 	for _, mark := range []string{"`", "~"} {

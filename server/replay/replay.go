@@ -42,7 +42,7 @@ type Config struct {
 	// Approve runs the calls approved by the user in the record. Otherwise, calls that require
 	// approval are not played.
 	Approve bool
-	OnCall  func(Call) // is told of each call when it has ended
+	OnCall  func(Call) // called after each call
 	Log     *slog.Logger
 }
 
@@ -72,7 +72,7 @@ type Report struct {
 	Calls   []Call `json:"calls"`
 }
 
-// Count is how many calls have a verdict.
+// Count returns the number of calls with a verdict.
 func (r *Report) Count(v Verdict) (n int) {
 	for _, c := range r.Calls {
 		if c.Verdict == v {
@@ -90,7 +90,7 @@ func Play(ctx context.Context, c Config) (*Report, error) {
 	p := &player{Config: c, then: results(c.Messages), enforced: enforced}
 	m := &recorded{}
 	svc := app.New(server.Options{Home: c.Home, Version: c.Version, Model: m, Log: c.Log, Static: true, Offers: p.offers})
-	defer svc.Close() // what was played is thrown away
+	defer svc.Close() // the replayed session is discarded
 	settings, err := json.Marshal(map[string]any{
 		"sandbox":     map[string]any{"mode": "workspace-write", "network": false},
 		"checkpoints": map[string]any{"enabled": false},

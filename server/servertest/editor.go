@@ -266,8 +266,8 @@ type span struct {
 	text       string
 }
 
-// change changes a buffer and tells the server; the lock is held. Spans do not
-// overlap and refer to the text before. Edit is true of the server's own edits.
+// change changes a buffer and notifies the server; the lock is held. Spans do not overlap and refer
+// to the text before. Edit is true of the server's own edits.
 func (e *Editor) change(u uri.URI, doc *buffer, spans []span, edit bool) {
 	slices.SortFunc(spans, func(a, b span) int { return b.start - a.start })
 	var events []any
@@ -296,7 +296,8 @@ func (e *Editor) change(u uri.URI, doc *buffer, spans []span, edit bool) {
 	e.document("textDocument/didChange", params)
 }
 
-// document tells a language server of a document. The Agent Client Protocol has no such notifications.
+// document sends a notification about a document to a language server. The Agent Client Protocol
+// has no such notifications.
 func (e *Editor) document(method string, params any) {
 	if !e.o.Agent {
 		e.Notify(method, params)

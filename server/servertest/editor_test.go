@@ -463,7 +463,7 @@ func TestNoModel(t *testing.T) {
 	})
 }
 
-// If the model fails, the answer has its error, and the next prompt works.
+// If the model fails, the answer contains its error, and the next prompt works.
 func TestModelFails(t *testing.T) {
 	t.Parallel()
 	with(t, servertest.Options{}, func(t *testing.T, e *servertest.Editor, _ *fakemodel.Model) {

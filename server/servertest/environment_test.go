@@ -33,8 +33,8 @@ const (
 	filesLine  = "files: a.txt, lib/{b.txt}"
 )
 
-// An editor without a plugin tells by its documents where the user works. Later prompts have
-// the changes only. The user's text is shown without the environment.
+// An editor without a plugin reports the user's location by its documents. Later prompts contain
+// only the changes. The user's text is shown without the environment.
 func TestEnvironmentOfDocuments(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{"a.txt": "one\ntwo\nthree\n", "lib/b.txt": "b\n"}
@@ -69,7 +69,7 @@ func TestEnvironmentOfDocuments(t *testing.T) {
 	}, says("1"), says("2"), says("3"))
 }
 
-// A plugin tells where the user works.
+// A plugin reports the user's location.
 func TestEnvironmentOfAPlugin(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{"a.txt": "one\ntwo\nthree\n", "lib/b.txt": "b\n"}

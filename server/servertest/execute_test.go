@@ -15,8 +15,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/server/servertest"
 )
 
-// A script has its own line of progress. Its calls are in the transcript, but not in the
-// result for the model.
+// A script gets a separate line of progress. Its calls are in the transcript, but not in the result
+// for the model.
 func TestScript(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {

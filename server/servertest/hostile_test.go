@@ -86,7 +86,7 @@ func TestMadeByCommand(t *testing.T) {
 	}
 }
 
-// converse has a session of three turns in a folder, the first with a call of its own.
+// converse plays a session of three turns in a folder. The first turn starts with the reply first.
 func converse(t *testing.T, root, home string, first reply) {
 	t.Helper()
 	var before, after runtime.MemStats

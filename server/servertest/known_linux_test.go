@@ -31,8 +31,9 @@ for line in sys.stdin:
     print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": result}), flush=True)
 `
 
-// While a server in the sandbox stands, the user is asked once about each edit of a file tool, and not about what the editor saves.
-// What the server writes is asked about, also in the same file and after the editor has read it.
+// While a server in the sandbox stands, the user is asked once about each edit of a file tool, and
+// not about the editor's saves. The server's writes are asked about, also in the same file and
+// after the editor has read it.
 func TestKnownChangesAreNotAskedAgain(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]servertest.Options{"lsp": {}, "plugin": {Plugin: true}} {

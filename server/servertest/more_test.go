@@ -138,7 +138,7 @@ func TestChangesStayInOrder(t *testing.T) {
 	}, says("1"), says("2"), says("3"), says("4"), calls("search_files", map[string]any{"pattern": "needle"}), says("ok"))
 }
 
-// With on_new_prompt: queue the second prompt waits; each has a progress of its own.
+// With on_new_prompt: queue, the second prompt waits. Each prompt gets a separate progress.
 func TestQueue(t *testing.T) {
 	t.Parallel()
 	init := map[string]any{"agent": map[string]any{"on_new_prompt": "queue"}}

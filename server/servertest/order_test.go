@@ -33,7 +33,7 @@ func behind(t *testing.T, e *servertest.Editor, id json.RawMessage) []string {
 	return methods
 }
 
-// Messages that belong after a response follow it at once, for every client name.
+// Messages after a response follow it at once, for every client name.
 func TestWhatFollowsAResponse(t *testing.T) {
 	t.Parallel()
 	for _, client := range []string{"", "-", "Eglot", "Neovim"} {
@@ -268,7 +268,7 @@ func TestDeleteUnknown(t *testing.T) {
 	}, says("hello"))
 }
 
-// The first session has the editor's settings, if they come within a second.
+// The first session uses the editor's settings, if they come within a second.
 func TestFirstSessionHasTheSettings(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

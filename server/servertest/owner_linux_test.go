@@ -32,7 +32,7 @@ type plan struct {
 }
 
 type turnPlan struct {
-	Before  []string // what the user does before the prompt
+	Before  []string // actions of the user before the prompt
 	InHook  []string // and while the hook of the first call runs
 	Calls   []callPlan
 	Answers []answerPlan // to the approval requests, in their order
@@ -47,7 +47,7 @@ type callPlan struct {
 }
 
 type answerPlan struct {
-	First []string // what the user does while the request is open
+	First []string // actions of the user while the request is open
 	Allow bool
 }
 
@@ -113,7 +113,7 @@ func (o *owned) disk() string { return contentOf(o.t, o.path()) }
 // pause waits in real time, which the stamps of files have.
 func pause() { _ = unix.Nanosleep(&unix.Timespec{Nsec: 15e6}, nil) }
 
-// acts does what the user and another program do.
+// acts performs the actions of the user and another program.
 func (o *owned) acts(when string, acts []string) {
 	for _, act := range acts {
 		pause()
@@ -337,10 +337,11 @@ func (o *owned) turn(p plan, turn turnPlan) {
 	}
 }
 
-// TestEachLineKeepsItsOwner plays random plans over both protocols: the user types and saves, another program writes, tools and commands
-// add lines, approvals are given and denied, hooks and earlier calls are waited for, subagents edit, and turns are undone and reverted. No line of the user
-// is ever lost. A turn without a change of the agent lists none. After all is reverted, no line of the agent is left, unless the file
-// is named as kept.
+// TestEachLineKeepsItsOwner plays random plans over both protocols. The user types and saves,
+// another program writes, tools and commands add lines, and approvals are given and denied. Hooks
+// and earlier calls are waited for, subagents edit, and turns are undone and reverted. No line of
+// the user is ever lost. A turn without a change of the agent lists none. After all is reverted, no
+// line of the agent is left, unless the file is named as kept.
 func TestEachLineKeepsItsOwner(t *testing.T) {
 	t.Parallel()
 	for name, agent := range map[string]bool{"lsp": false, "acp": true} {

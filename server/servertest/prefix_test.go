@@ -274,9 +274,9 @@ func aPicture(t *testing.T) string {
 	return b.String()
 }
 
-// TestPrefixOfFiftyTurns has a session of 50 turns over HTTP. Between turns, it switches and edits
-// everything the model reads. Each request repeats the bytes of the previous request, from its
-// tools on, except after a compaction.
+// TestPrefixOfFiftyTurns plays a session of 50 turns over HTTP. Between turns, it switches and
+// edits everything the model reads. Each request repeats the bytes of the previous request, from
+// its tools on, except after a compaction.
 func TestPrefixOfFiftyTurns(t *testing.T) {
 	t.Parallel()
 	testneed.Long(t)

@@ -13,7 +13,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/server/servertest"
 )
 
-// slowServer is an MCP server whose call reports progress and has no end. It also reports after its call was canceled.
+// slowServer is an MCP server with an endless call that reports progress. It also reports after its
+// call was canceled.
 const slowServer = `#!/usr/bin/env python3
 import json, sys
 def say(**m): print(json.dumps({"jsonrpc": "2.0", **m}), flush=True)

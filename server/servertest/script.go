@@ -151,7 +151,7 @@ func (s *script) play(t *testing.T) {
 	}
 }
 
-// begin starts a server. A second server has the store and the workspace of the first.
+// begin starts a server. A second server uses the store and the workspace of the first.
 func (s *script) begin() {
 	s.written, s.waited = 0, 0
 	e := &Editor{t: s.t, o: s.o, Root: s.o.Root, docs: map[uri.URI]*buffer{}, silent: map[string]int{}, units: units{utf16: true}}

@@ -36,7 +36,7 @@ func PlayTrace(t *testing.T, archive *txtar.Archive, check func(t testing.TB, to
 	synctest.Test(t, func(t *testing.T) { p.play(t) })
 }
 
-// player plays a trace. Its script has the editor and the responses of the model.
+// player plays a trace. Its script contains the editor and the responses of the model.
 type player struct {
 	script
 	about     struct{ Protocol, Version, Cwd, Home string }

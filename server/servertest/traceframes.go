@@ -63,7 +63,7 @@ type chunk struct {
 }
 
 func chunkOf(f Frame) (c chunk) {
-	_ = json.Unmarshal(f.raw, &c) // another frame has no text
+	_ = json.Unmarshal(f.raw, &c) // another frame contains no text
 	return c
 }
 
@@ -155,9 +155,8 @@ func (p *player) hideTimes(text string) string {
 	return took.ReplaceAllString(text, "$$DURATION")
 }
 
-// document keeps the editor's documents as the recorded user changed them. It returns true
-// if the message is the recorded client's report of an edit, which this editor has made
-// and reported by itself.
+// document keeps the editor's documents as the recorded user changed them. It returns true if the
+// message is the recorded client's report of an edit. This editor has already made and reported it.
 func (p *player) document(f Frame) bool {
 	var params struct {
 		TextDocument   struct{ URI uri.URI }
@@ -198,8 +197,8 @@ func (p *player) document(f Frame) bool {
 	return false
 }
 
-// changed has the editor make a change of the recorded user and report it, in the version
-// of now.
+// changed makes the editor apply a change of the recorded user and report it, in the current
+// version.
 func (p *player) changed(u uri.URI, changes []json.RawMessage) bool {
 	for was := range p.echoes { // was recorded elsewhere
 		if uri.URI(p.here(string(was))) == u && p.echoes[was] > 0 {

@@ -285,7 +285,7 @@ export interface SearchSessionsRequest {
   limit?: number;
 }
 
-/** SearchSessionsResponse has the best hits first. */
+/** SearchSessionsResponse lists the best hits first. */
 export interface SearchSessionsResponse {
   hits: SessionHit[];
 }
@@ -324,7 +324,7 @@ export interface DiagnosticsRequest {
   wait: number;
 }
 
-/** DiagnosticsResponse has the diagnostics of the file, or, if all were asked for, Files. */
+/** DiagnosticsResponse lists the diagnostics of the file, or, if all were requested, Files. */
 export interface DiagnosticsResponse {
   diagnostics: Diagnostic[];
   files?: FileDiagnostics[];
@@ -387,7 +387,7 @@ export interface EditorProblems {
   warnings?: number;
 }
 
-/** ResumeSessionResponse has the modes and options of the session. */
+/** ResumeSessionResponse contains the modes and options of the session. */
 export type ResumeSessionResponse = LoadSessionResponse;
 
 /** SessionRequest names a session: the parameters of close and delete. */
@@ -1048,7 +1048,7 @@ export interface TrustArgs {
   sessionId?: string;
 }
 
-/** TrustResult has a text for the user, as Markdown. */
+/** TrustResult contains a text for the user, as Markdown. */
 export interface TrustResult {
   trusted: boolean;
   text: string;
@@ -1064,7 +1064,7 @@ export interface MCPArgs {
   sessionId?: string;
 }
 
-/** MCPResult has a text for the user, as Markdown. */
+/** MCPResult contains a text for the user, as Markdown. */
 export interface MCPResult {
   text: string;
 }
@@ -1166,7 +1166,7 @@ export interface LearningState {
   confidence: number;
 }
 
-/** Offer has the skills, commands, agents and MCP servers of a workspace folder. */
+/** Offer lists the skills, commands, agents and MCP servers of a workspace folder. */
 export interface Offer {
   folder: string;
   trusted: boolean;

@@ -40,7 +40,7 @@ type toolCall struct {
 // usage is the usage of the session.
 type usage struct{ Requests, Input, Output int }
 
-// evidence has the data for check.
+// evidence is the data for check.
 type evidence struct {
 	asked, shared, fixed turn
 	counted              turn

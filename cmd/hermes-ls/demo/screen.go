@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// screen writes to the terminal. Text is written in pieces. Everything else has its own
-// lines.
+// screen writes to the terminal. Text is written in pieces, everything else on separate lines.
 type screen struct {
 	mu    sync.Mutex
 	out   io.Writer

@@ -263,7 +263,7 @@ M.title = {
 ---@field cwd? string
 ---@field limit? number at most this many hits; 0: 20
 
---- SearchSessionsResponse has the best hits first.
+--- SearchSessionsResponse lists the best hits first.
 ---@class hermes.SearchSessionsResponse
 ---@field hits hermes.SessionHit[]
 
@@ -291,7 +291,7 @@ M.title = {
 ---@field uri? string
 ---@field wait number
 
---- DiagnosticsResponse has the diagnostics of the file, or, if all were asked for, Files.
+--- DiagnosticsResponse lists the diagnostics of the file, or, if all were requested, Files.
 ---@class hermes.DiagnosticsResponse
 ---@field diagnostics hermes.Diagnostic[]
 ---@field files? hermes.FileDiagnostics[]
@@ -341,7 +341,7 @@ M.title = {
 ---@field errors? number
 ---@field warnings? number
 
---- ResumeSessionResponse has the modes and options of the session.
+--- ResumeSessionResponse contains the modes and options of the session.
 ---@alias hermes.ResumeSessionResponse hermes.LoadSessionResponse
 
 --- SessionRequest names a session: the parameters of close and delete.
@@ -899,7 +899,7 @@ M.title = {
 ---@field folder? string
 ---@field sessionId? string
 
---- TrustResult has a text for the user, as Markdown.
+--- TrustResult contains a text for the user, as Markdown.
 ---@class hermes.TrustResult
 ---@field trusted boolean
 ---@field text string
@@ -911,7 +911,7 @@ M.title = {
 ---@field address? string
 ---@field sessionId? string
 
---- MCPResult has a text for the user, as Markdown.
+--- MCPResult contains a text for the user, as Markdown.
 ---@class hermes.MCPResult
 ---@field text string
 
@@ -996,7 +996,7 @@ M.title = {
 ---@field seen number
 ---@field confidence number
 
---- Offer has the skills, commands, agents and MCP servers of a workspace folder.
+--- Offer lists the skills, commands, agents and MCP servers of a workspace folder.
 ---@class hermes.Offer
 ---@field folder string
 ---@field trusted boolean

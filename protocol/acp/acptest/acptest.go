@@ -36,8 +36,8 @@ func (d Direction) other() Direction {
 	return FromAgent
 }
 
-// Validate fails t if a frame does not follow the protocol. A response does not have the
-// method of its request, so only its envelope is validated: see [Log].
+// Validate fails t if a frame does not follow the protocol. A response lacks the method of its
+// request, so only its envelope is validated: see [Log].
 func Validate(t testing.TB, dir Direction, frame []byte) {
 	t.Helper()
 	if err := Check(dir, frame); err != nil {

@@ -1,7 +1,7 @@
 // Package chat implements chat documents: Markdown files in a workspace folder. The user writes
-// prompts there, and the answers grow below them. A [Set] holds the chats of a connection, a [Chat]
-// is a document with its [Text], and an [Answer] writes a turn into it while the user may type in
-// the same document. All are safe for concurrent use.
+// prompts there, and the answers grow below them. A [Set] holds the chats of a connection. A [Chat]
+// is a document with its [Text]. An [Answer] writes a turn into it while the user may type in the
+// same document. All are safe for concurrent use.
 package chat
 
 import (
@@ -47,8 +47,8 @@ type Editor struct {
 
 	// BeginEdit waits until an edit may be sent. Call done when its change has come.
 	BeginEdit func(ctx context.Context) (done func(), err error)
-	// Apply sends edits for a version of a document. If limit is 0, it has a default. If
-	// the editor refuses the edits, the error is [workspace.ErrStale].
+	// Apply sends edits for a version of a document. If limit is 0, a default applies. If the
+	// editor refuses the edits, the error is [workspace.ErrStale].
 	Apply func(ctx context.Context, limit time.Duration, doc workspace.Document, edits []diff.Edit, label string) error
 	// Follow calls the methods of text with the changes of the document at path.
 	Follow func(path string, text *Text)
@@ -78,7 +78,7 @@ type Chat struct {
 	path   string
 	disk   *workspace.Workspace
 	text   *Text
-	busy   chan struct{} // has a value while an answer is written
+	busy   chan struct{} // full while an answer is written
 	show   atomic.Bool   // before the next answer
 
 	writing atomic.Pointer[Answer] // the current answer
@@ -149,7 +149,7 @@ func (c *Chat) Names() []string {
 	return []string{derived}
 }
 
-// IsOpen reports whether the editor has the document open and takes edits.
+// IsOpen reports whether the document is open in the editor and takes edits.
 func (c *Chat) IsOpen() bool { return c.text.isOpen() }
 
 // Snapshot returns the text of the document, as far as it is known. Do not change it.

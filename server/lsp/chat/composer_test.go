@@ -56,7 +56,7 @@ func TestComposer(t *testing.T) {
 	checkComposed(t, "", "")
 }
 
-// Spaces at the end of what is given out come with the next word.
+// Spaces at the end of the output come with the next word.
 func TestComposerKeepsSpaces(t *testing.T) {
 	t.Parallel()
 	c := newComposer()

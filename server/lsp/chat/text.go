@@ -11,7 +11,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 )
 
-// The headings of a chat document, each a line of its own.
+// The headings of a chat document, each on a separate line.
 const (
 	HeadingYou    = "## You"
 	headingHermes = "## Hermes"

@@ -116,7 +116,7 @@ func TestFollowDeletionOfThePlace(t *testing.T) {
 	}
 }
 
-// An editor may change line ends in what it inserts.
+// An editor may change line ends in an insertion.
 func TestInsertionWithOtherLineEnds(t *testing.T) {
 	t.Parallel()
 	var c Text
@@ -183,8 +183,8 @@ func TestPromptOf(t *testing.T) {
 	}
 }
 
-// A piece whose change is late is found in the next change, which may also hold what the
-// user has typed. If it is not there, it is given up.
+// A late piece is found in the next change, which may also contain the user's text. If it is not
+// there, it is given up.
 func TestLatePiece(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

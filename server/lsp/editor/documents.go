@@ -321,7 +321,7 @@ func (d *Documents) SavedTexts() *workspace.SavedTexts { return &d.saved }
 // SavesEdits reports whether the editor has our plugin, which saves documents after an edit.
 func (d *Documents) SavesEdits() bool { return d.e.Client.ACP != nil }
 
-// SaveFailure returns what the plugin said about the last edit of a document.
+// SaveFailure returns the plugin's message about the last edit of a document.
 func (d *Documents) SaveFailure(path string) (why string, final bool) {
 	v, _ := d.failures.Load(path)
 	f, _ := v.(saveFailure)
@@ -336,9 +336,9 @@ type saveFailure struct {
 
 var errNoEdits = errors.New("the editor does not take edits from language servers (workspace/applyEdit)")
 
-// Apply sends versioned edits, and waits at most limit for the answer. If limit is 0, it has
-// a default. If the editor refuses the edit, which it does if the version has changed, the
-// error is [workspace.ErrStale].
+// Apply sends versioned edits, and waits at most limit for the answer. If limit is 0, a default
+// applies. If the editor refuses the edit, because the version has changed, the error is
+// [workspace.ErrStale].
 func (d *Documents) Apply(ctx context.Context, limit time.Duration, doc workspace.Document, edits []diff.Edit, label string) error {
 	if !d.e.Client.ApplyEdit {
 		return fmt.Errorf("editing %s: %w; save and close the document, then it can be edited on the disk", doc.Path, errNoEdits)
@@ -374,8 +374,8 @@ func (d *Documents) Apply(ctx context.Context, limit time.Duration, doc workspac
 	return nil
 }
 
-// savingEdit is an edit for our plugins, which save the document if save is set and it had no
-// unsaved changes. If they do not, the result has a failureReason although the edit is applied.
+// savingEdit is an edit for our plugins. If save is set and the document had no unsaved changes,
+// they save it. If they do not, the result contains a failureReason although the edit is applied.
 type savingEdit struct {
 	Label *string           `json:"label,omitempty"`
 	Edit  lsp.WorkspaceEdit `json:"edit"`

@@ -25,7 +25,7 @@ type Config struct {
 	Log    *slog.Logger
 	// Go runs a function that outlives its request. The name is for the log.
 	Go func(name string, f func())
-	// ShowAnswers has the chats show their answers so far.
+	// ShowAnswers makes the chats show their answers so far.
 	ShowAnswers func(context.Context)
 	// Unresolved returns a path below the workspace folder as the editor names it, which
 	// may be a link.
@@ -82,7 +82,7 @@ func (e *Editor) Respond(m []byte) {
 // Deliver passes a response of the editor to the waiting request.
 func (e *Editor) Deliver(r *jsonrpc2.Response) { e.outgoing.deliver(r) }
 
-// Post sends a notification, which may be merged with others of its key while it waits.
+// Post sends a notification. While it waits, it may be merged with others of its key.
 func (e *Editor) Post(key string, n wire.Note) error {
 	return e.out.message(func() error { return e.writer.Post(key, n) })
 }

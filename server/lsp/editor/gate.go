@@ -113,8 +113,8 @@ func (e *Editor) Choose(ctx context.Context, params *lsp.ShowMessageRequestParam
 	return nil
 }
 
-// flush waits until the chats have all answers as far as they are known, another
-// question is open, or flushLimit has passed.
+// flush waits until the chats show all answers so far, another question is open, or flushLimit has
+// passed.
 func (e *Editor) flush(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, flushLimit)
 	defer cancel()

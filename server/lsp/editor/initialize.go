@@ -128,7 +128,7 @@ func IsEmptyList(value json.RawMessage) bool {
 	return json.Unmarshal(value, &list) == nil && list != nil && len(list) == 0
 }
 
-// Client has the name and the capabilities of the editor, from initialize.
+// Client contains the name and the capabilities of the editor, from initialize.
 type Client struct {
 	Name            string
 	ApplyEdit       bool
@@ -137,7 +137,7 @@ type Client struct {
 	ReordersChanges bool // changes of a document may come in another order than they were made
 	Configuration   bool
 	Literals        bool            // code actions, not only commands
-	ACP             json.RawMessage // its part of the Agent Client Protocol; nil: it has no plugin
+	ACP             json.RawMessage // its part of the Agent Client Protocol; nil: no plugin
 }
 
 func clientOf(p Params) Client {

@@ -23,7 +23,7 @@ type outbox struct {
 	writer *wire.Writer
 	holds  atomic.Bool  // the client is lsp-mode
 	prove  func() bool  // returns true when the client has answered a probe; false: no answer
-	start  func(func()) // runs a function on a goroutine of its own
+	start  func(func()) // runs a function on a separate goroutine
 
 	mu     sync.Mutex
 	last   int            // how many responses have been sent

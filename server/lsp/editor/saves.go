@@ -118,7 +118,7 @@ func (d *Documents) changing(path string) (changed func()) {
 	}
 }
 
-// diskHas reports whether the file at a path has a text.
+// diskHas reports whether the file at a path contains exactly a text.
 func diskHas(path string, text []byte) bool {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() || info.Size() > 4*int64(len(text))+4 {
