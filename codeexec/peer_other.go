@@ -6,5 +6,5 @@ import "errors"
 
 // peerUID returns an error: this system does not report the peer's user.
 func peerUID(int) (int, error) {
-	return 0, errors.New("this system does not tell who connects")
+	return 0, errors.New("this system does not report the connecting process")
 }

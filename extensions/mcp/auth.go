@@ -72,7 +72,7 @@ func (r *remote) lacks(ctx context.Context, resp *http.Response) error {
 	}
 	r.unauthorized.Store(true)
 	s := r.server
-	if !s.said.moreRights() {
+	if !s.notices.moreRights() {
 		return errForbidden
 	}
 	s.notice("needs more rights for this call: " + s.howToLogIn())
@@ -91,16 +91,16 @@ func (s Server) needsLogin() string {
 
 // noticeLogin notifies the user once per session of a required login.
 func (s *server) noticeLogin() {
-	if !s.said.setLogin(true) {
+	if !s.notices.setLogin(true) {
 		s.notice("needs login: " + s.howToLogIn())
 	}
 }
 
 // loggedOut ends a connection with an expired login. The server's state is then that it needs a
 // login.
-func loggedOut(s *server, l *link) {
+func loggedOut(s *server, conn *connection) {
 	s.do(func() {
-		if s.state.link == l {
+		if s.state.conn == conn {
 			s.change(func(st *state) {
 				st.leave(needsLogin, errLogin)
 				st.since = time.Now() // only a later change is a login
@@ -132,7 +132,7 @@ func loggedIn(s *server) bool {
 	if !waits || !s.logsIn() || !s.owner.cfg.Logins.Changed(s.URL, st.since) {
 		return false
 	}
-	s.again()
+	s.requestReconnect()
 	return true
 }
 

@@ -65,7 +65,7 @@ func (s *Servers) call(ctx context.Context, env *tools.Env, c tools.Call, offere
 	if env.Planning && !offered.readOnly && !offered.recalled {
 		return tools.Fail("%v", tools.Rejected("can change something, because its server does not mark it as read-only")), nil
 	}
-	one, l, now, err := s.find(ctx, offered.full)
+	one, conn, now, err := s.find(ctx, offered.full)
 	if err != nil {
 		if ctx.Err() != nil {
 			return tools.Result{}, ctx.Err()
@@ -79,29 +79,29 @@ func (s *Servers) call(ctx context.Context, env *tools.Env, c tools.Call, offere
 	if err := permit(ctx, env, c, one, offered, now); err != nil {
 		return tools.Fail("%v", err), nil
 	}
-	result, err := one.call(ctx, env, c, l, now)
+	result, err := one.call(ctx, env, c, conn, now)
 	if errors.Is(err, sdk.ErrSessionMissing) { // the server has dropped the session, so the call did not run
-		one.forget(l)
+		one.forget(conn)
 	}
 	if ended(err) {
-		one.dropped(ctx, l)
+		one.dropped(ctx, conn)
 	}
-	tooLong := err != nil && l.carrier.Cut()
+	tooLong := err != nil && conn.carrier.Cut()
 	if errors.Is(err, sdk.ErrSessionMissing) || ended(err) && !tooLong && ctx.Err() == nil && (now.readOnly || now.idempotent) {
-		if again, linkErr := one.linked(ctx); linkErr == nil {
-			l = again
-			if result, err = one.call(ctx, env, c, l, now); ended(err) {
-				one.dropped(ctx, l)
+		if again, connErr := one.connection(ctx); connErr == nil {
+			conn = again
+			if result, err = one.call(ctx, env, c, conn, now); ended(err) {
+				one.dropped(ctx, conn)
 			}
 		}
 	}
-	note := l.carrier.review(ctx, c)
+	note := conn.carrier.review(ctx, c)
 	switch {
 	case ctx.Err() != nil:
 		return tools.Result{}, ctx.Err()
 	case isLogin(err):
 		if errors.Is(err, errLogin) {
-			loggedOut(one, l)
+			loggedOut(one, conn)
 		}
 		return tools.Fail("%s", one.needsLogin()), nil
 	case tooLong:
@@ -118,15 +118,15 @@ func (s *Servers) call(ctx context.Context, env *tools.Env, c tools.Call, offere
 
 // find returns a tool by its name for the model. If its server is not connected, find
 // connects it.
-func (s *Servers) find(ctx context.Context, full string) (*server, *link, definition, error) {
+func (s *Servers) find(ctx context.Context, full string) (*server, *connection, definition, error) {
 	for _, one := range s.all() {
 		if !strings.HasPrefix(full, prefix+one.label+"__") {
 			continue
 		}
-		l, err := one.linked(ctx)
+		conn, err := one.connection(ctx)
 		if errors.Is(err, errPermission) {
 			if err = one.ask(ctx); err == nil {
-				l, err = one.linked(ctx)
+				conn, err = one.connection(ctx)
 			}
 		}
 		if errors.Is(err, errLogin) {
@@ -139,7 +139,7 @@ func (s *Servers) find(ctx context.Context, full string) (*server, *link, defini
 		if !there {
 			return nil, nil, d, fmt.Errorf("the MCP server %s does not offer %s any more. Go on without it", one.Name, full)
 		}
-		return one, l, d, nil
+		return one, conn, d, nil
 	}
 	return nil, nil, definition{}, fmt.Errorf("the MCP server of %s is not connected in this session. Go on without it, and tell the user", full)
 }
@@ -188,7 +188,7 @@ var errSilent = errors.New("no answer in time")
 
 // call sends a call. If the server neither answers nor reports progress within the
 // timeout, it returns an error.
-func (s *server) call(ctx context.Context, env *tools.Env, c tools.Call, l *link, d definition) (*sdk.CallToolResult, error) {
+func (s *server) call(ctx context.Context, env *tools.Env, c tools.Call, conn *connection, d definition) (*sdk.CallToolResult, error) {
 	limit := limitOf(s)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -209,9 +209,9 @@ func (s *server) call(ctx context.Context, env *tools.Env, c tools.Call, l *link
 	request := &sdk.CallToolParams{Name: d.name, Arguments: c.Args}
 	request.SetProgressToken(token)
 	defer env.Running(ctx)()
-	result, err := l.session.CallTool(ctx, request)
+	result, err := conn.session.CallTool(ctx, request)
 	if err != nil && errors.Is(context.Cause(ctx), errSilent) {
-		return nil, fmt.Errorf("%w and was cancelled; what it had begun may be done or not", l.carrier.Waits(fmt.Errorf("it did not answer within %v", limit)))
+		return nil, fmt.Errorf("%w and was cancelled; what it had begun may be done or not", conn.carrier.Waits(fmt.Errorf("it did not answer within %v", limit)))
 	}
 	return result, err
 }

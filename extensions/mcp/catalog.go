@@ -65,8 +65,8 @@ func (c *catalog) get(full string) (d definition, there bool) {
 	return d, there
 }
 
-func (c *catalog) setResources(l *link) {
-	r := l.session.InitializeResult()
+func (c *catalog) setResources(conn *connection) {
+	r := conn.session.InitializeResult()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.resources = r != nil && r.Capabilities != nil && r.Capabilities.Resources != nil

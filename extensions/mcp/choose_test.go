@@ -90,14 +90,14 @@ func TestStaysDown(t *testing.T) {
 		t.Error("it does not stay down")
 	}
 	dir := filepath.Join(t.TempDir(), "cwd")
-	if e.forgive(dir, "a"); !e.tooMany() {
+	if e.resetIfRestarted(dir, "a"); !e.tooMany() {
 		t.Error("it does not stay down until it is restarted")
 	}
 	again := slices.Clone(e)
 	if err := restart.Request(dir, "a"); err != nil {
 		t.Fatal(err)
 	}
-	if e.forgive(dir, "a"); e.tooMany() {
+	if e.resetIfRestarted(dir, "a"); e.tooMany() {
 		t.Error("it stays down after the user has restarted it in the shell")
 	}
 	again[0] = time.Now().Add(-exitsWithin)
@@ -117,7 +117,7 @@ func TestRemarks(t *testing.T) {
 	if told != mostRemarks {
 		t.Errorf("%d notices", told)
 	}
-	if now := time.Now(); x.said.admit(now) || !x.said.admit(now.Add(time.Minute)) {
+	if now := time.Now(); x.notices.admit(now) || !x.notices.admit(now.Add(time.Minute)) {
 		t.Error("after a minute, there is none")
 	}
 }

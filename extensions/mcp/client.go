@@ -48,8 +48,8 @@ func (s *server) newClient(roots []string) *sdk.Client {
 				s.notice("says that the step in your browser is complete")
 			}
 		},
-		ToolListChangedHandler:      func(context.Context, *sdk.ToolListChangedRequest) { nudge(s.moved.tools) },
-		PromptListChangedHandler:    func(context.Context, *sdk.PromptListChangedRequest) { nudge(s.moved.prompts) },
+		ToolListChangedHandler:      func(context.Context, *sdk.ToolListChangedRequest) { notify(s.listsChanged.tools) },
+		PromptListChangedHandler:    func(context.Context, *sdk.PromptListChangedRequest) { notify(s.listsChanged.prompts) },
 		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) { s.calls.Progress(r.Params) },
 		LoggingMessageHandler:       func(_ context.Context, r *sdk.LoggingMessageRequest) { s.logged(r.Params) },
 	})

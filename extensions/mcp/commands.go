@@ -208,6 +208,6 @@ func (x *Instance) server(name string) (*server, error) {
 
 // reconnect starts a server again, and lets it ask for a login again.
 func (x *Instance) reconnect(one *server) {
-	one.said.setLogin(false)
+	one.notices.setLogin(false)
 	_ = x.Restart(one.Name) // it has been closed, or another configuration has replaced it
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// link is a connection to a server.
-type link struct {
+// connection is an open connection to a server.
+type connection struct {
 	session *sdk.ClientSession
 	carrier carrier
 	release context.CancelCauseFunc // cancels the context of the connection; nil: not set yet
@@ -23,10 +23,10 @@ type link struct {
 	values  Server // the server with the configuration's values of the attempt
 }
 
-// carrier is the transport of a link.
+// carrier is the transport of a connection.
 type carrier interface {
-	close()      // ends it and releases everything
-	why() string // why it has ended; empty: unknown
+	close()             // ends it and releases everything
+	exitReason() string // why it has ended; empty: unknown
 	NeedsTask(tool string) bool
 	Cut() bool         // a message of it was too long
 	Waits(error) error // the error of a call without an answer; reports if the server does not read
@@ -45,7 +45,7 @@ const defaultConnect = 30 * time.Second
 
 // attempt opens a connection and requests the tools. The first attempt uses the values of the configuration of the
 // session's begin, later ones the current values.
-func (s *server) attempt(first bool) (*link, []definition, error) {
+func (s *server) attempt(first bool) (*connection, []definition, error) {
 	a := attempt{s, s.Server}
 	if err := a.renew(first); err != nil {
 		return nil, nil, err
@@ -57,16 +57,16 @@ func (s *server) attempt(first bool) (*link, []definition, error) {
 	ctx, cancel := context.WithCancelCause(s.ctx)
 	timer := time.AfterFunc(limit, func() { cancel(fmt.Errorf("it did not answer within %v", limit)) })
 	defer timer.Stop()
-	// A stream of events ends with its context. So this context ends with the link, not with this
+	// A stream of events ends with its context. So this context ends with the connection, not with this
 	// function.
-	l, err := a.open(ctx)
+	conn, err := a.open(ctx)
 	if err == nil {
 		var found []definition
-		if found, err = s.list(ctx, l); err == nil && timer.Stop() {
-			l.release = cancel
-			return l, found, nil
+		if found, err = s.list(ctx, conn); err == nil && timer.Stop() {
+			conn.release = cancel
+			return conn, found, nil
 		}
-		l.end()
+		conn.end()
 	}
 	if cause := context.Cause(ctx); cause != nil && s.ctx.Err() == nil {
 		err = cause
@@ -87,7 +87,7 @@ func (s *server) attempt(first bool) (*link, []definition, error) {
 const legacy = "2025-11-25"
 
 // open opens a connection. It tries several protocol versions or transports.
-func (a attempt) open(ctx context.Context) (l *link, err error) {
+func (a attempt) open(ctx context.Context) (conn *connection, err error) {
 	if a.URL == "" {
 		switch a.Protocol {
 		case "stateless":
@@ -96,20 +96,20 @@ func (a attempt) open(ctx context.Context) (l *link, err error) {
 			return a.openProgram(ctx, legacy)
 		}
 		// A program without the newer handshake may not answer it at all.
-		if l, err = a.openProgram(ctx, legacy); refused(err) {
-			l, err = a.openProgram(ctx, "")
+		if conn, err = a.openProgram(ctx, legacy); refused(err) {
+			conn, err = a.openProgram(ctx, "")
 		}
-		return l, err
+		return conn, err
 	}
 	if a.Transport != "" {
 		return a.openRemote(ctx, a.Transport)
 	}
-	if l, err = a.openRemote(ctx, TransportHTTP); err != nil && ctx.Err() == nil && !errors.Is(err, errLogin) {
+	if conn, err = a.openRemote(ctx, TransportHTTP); err != nil && ctx.Err() == nil && !errors.Is(err, errLogin) {
 		if older, olderErr := a.openRemote(ctx, TransportSSE); olderErr == nil {
 			return older, nil
 		}
 	}
-	return l, err
+	return conn, err
 }
 
 func refused(err error) bool {
@@ -117,7 +117,7 @@ func refused(err error) bool {
 	return errors.As(err, &wire)
 }
 
-func (a attempt) openProgram(ctx context.Context, version string) (*link, error) {
+func (a attempt) openProgram(ctx context.Context, version string) (*connection, error) {
 	p, err := a.launch(ctx)
 	if err != nil {
 		return nil, err
@@ -125,17 +125,17 @@ func (a attempt) openProgram(ctx context.Context, version string) (*link, error)
 	session, err := a.handshake(ctx, p, p.transport(), &sdk.ClientSessionOptions{ProtocolVersion: version})
 	if err != nil {
 		if ctx.Err() == nil {
-			if why := p.why(); why != "" {
+			if why := p.exitReason(); why != "" {
 				err = fmt.Errorf("%w (%s)", err, why)
 			}
 		}
 		p.close()
 		return nil, err
 	}
-	return newLink(session, p, a.values), nil
+	return newConnection(session, p, a.values), nil
 }
 
-func (a attempt) openRemote(ctx context.Context, kind string) (*link, error) {
+func (a attempt) openRemote(ctx context.Context, kind string) (*connection, error) {
 	r, err := a.dial()
 	if err != nil {
 		return nil, err
@@ -152,7 +152,7 @@ func (a attempt) openRemote(ctx context.Context, kind string) (*link, error) {
 		}
 		return nil, err
 	}
-	return newLink(session, r, a.values), nil
+	return newConnection(session, r, a.values), nil
 }
 
 // rejection returns the error for a server's response with status 401.
@@ -173,22 +173,22 @@ func (a attempt) handshake(ctx context.Context, c carrier, t sdk.Transport, o *s
 	return a.client.Connect(ctx, t, o)
 }
 
-func newLink(session *sdk.ClientSession, c carrier, values Server) *link {
-	l := &link{session: session, carrier: c, values: values, began: time.Now(), gone: make(chan struct{})}
+func newConnection(session *sdk.ClientSession, c carrier, values Server) *connection {
+	conn := &connection{session: session, carrier: c, values: values, began: time.Now(), gone: make(chan struct{})}
 	go func() { // ends with the connection, which end closes
 		_ = session.Wait()
-		close(l.gone)
+		close(conn.gone)
 	}()
-	return l
+	return conn
 }
 
 // end closes the session, and closes the transport after a grace period. When it returns,
-// everything of the link has ended.
-func (l *link) end() {
+// everything of the connection has ended.
+func (conn *connection) end() {
 	closed := make(chan struct{})
 	go func() {
 		defer close(closed)
-		_ = l.session.Close() // an error does not matter any more
+		_ = conn.session.Close() // an error does not matter any more
 	}()
 	timer := time.NewTimer(gentle)
 	select {
@@ -196,10 +196,10 @@ func (l *link) end() {
 	case <-timer.C:
 	}
 	timer.Stop()
-	l.carrier.close()
+	conn.carrier.close()
 	<-closed
-	<-l.gone
-	if l.release != nil {
-		l.release(nil)
+	<-conn.gone
+	if conn.release != nil {
+		conn.release(nil)
 	}
 }

@@ -49,15 +49,15 @@ const (
 
 // list requests the tools of a server. It omits excluded tools, tools that need a task, and tools
 // over a limit.
-func (s *server) list(ctx context.Context, l *link) ([]definition, error) {
+func (s *server) list(ctx context.Context, conn *connection) ([]definition, error) {
 	var found []definition
-	taken, group, origin := map[string]int{}, groupOf(s, l), l.values.origin()
+	taken, group, origin := map[string]int{}, groupOf(s, conn), conn.values.origin()
 	var left, asTasks []string
 	words, seen, known := 0, map[string]bool{}, map[string]int{} // known: the page of each name, from 1
 	for cursor, pages := "", 0; ; pages++ {
-		page, err := l.session.ListTools(ctx, &sdk.ListToolsParams{Cursor: cursor})
+		page, err := conn.session.ListTools(ctx, &sdk.ListToolsParams{Cursor: cursor})
 		if err != nil {
-			if withoutTools(l, err) {
+			if withoutTools(conn, err) {
 				return nil, nil
 			}
 			return nil, fmt.Errorf("asking for its tools: %w", err)
@@ -75,7 +75,7 @@ func (s *server) list(ctx context.Context, l *link) ([]definition, error) {
 			if !s.offers(t.Name) {
 				continue
 			}
-			if l.carrier.NeedsTask(t.Name) {
+			if conn.carrier.NeedsTask(t.Name) {
 				asTasks = append(asTasks, plain(t.Name, nameLimit))
 				continue
 			}
@@ -98,26 +98,26 @@ func (s *server) list(ctx context.Context, l *link) ([]definition, error) {
 		seen[cursor] = true
 	}
 	s.tellLeftOut(left)
-	s.tellFaults(l.carrier.Faults())
+	s.tellFaults(conn.carrier.Faults())
 	s.catalog.omitted(asTasks)
 	return found, nil
 }
 
 // withoutTools reports whether err, a server's answer to a request for its tools, means that it
 // offers none.
-func withoutTools(l *link, err error) bool {
+func withoutTools(conn *connection, err error) bool {
 	var answer *jsonrpc.Error
 	if isLogin(err) || !errors.As(err, &answer) {
 		return false
 	}
-	r := l.session.InitializeResult()
+	r := conn.session.InitializeResult()
 	return answer.Code == jsonrpc.CodeMethodNotFound || r == nil || r.Capabilities == nil || r.Capabilities.Tools == nil
 }
 
 // groupOf returns the group of the server's tools.
-func groupOf(s *server, l *link) *tools.Group {
+func groupOf(s *server, conn *connection) *tools.Group {
 	g := &tools.Group{Name: s.Name, Defer: s.Defer}
-	if r := l.session.InitializeResult(); r != nil {
+	if r := conn.session.InitializeResult(); r != nil {
 		about := r.Instructions
 		if about == "" && r.ServerInfo != nil {
 			about = r.ServerInfo.Title
@@ -133,14 +133,14 @@ func (s *server) tellLeftOut(names []string) {
 	if len(names) > 0 {
 		text = list(names)
 	}
-	if s.said.omits(text) {
+	if s.notices.omits(text) {
 		s.notice(fmt.Sprintf("offers tools that are left out, because there are more than %d or because their parameters are too large or are no object: %s", mostTools, text))
 	}
 }
 
 // tellFaults sends the user a notice of mistakes in the server's list of tools. It does not repeat a notice.
 func (s *server) tellFaults(faults []string) {
-	if s.said.mistakes(faults) {
+	if s.notices.mistakes(faults) {
 		s.notice("has mistakes in its list of tools, the others work: " + list(faults))
 	}
 }
@@ -210,8 +210,8 @@ func withoutSecrets(env []string) []string {
 
 // refresh requests the tools of a server again. The model's tools stay. Calls are checked against
 // the new definitions.
-func (s *server) refresh(ctx context.Context, l *link) {
-	found, err := s.list(ctx, l)
+func (s *server) refresh(ctx context.Context, conn *connection) {
+	found, err := s.list(ctx, conn)
 	if err != nil {
 		if context.Cause(ctx) != context.Canceled { // the connection has not ended
 			s.owner.cfg.Log.Warn("an MCP server's tools could not be listed again", "server", s.Name, "error", s.owner.cfg.Hide(err.Error()))
@@ -220,7 +220,7 @@ func (s *server) refresh(ctx context.Context, l *link) {
 	}
 	changes := difference(s.catalog.keep(found), found)
 	s.owner.version.Add(1)
-	if changes != "" && s.said.otherTools() {
+	if changes != "" && s.notices.otherTools() {
 		s.notice("offers other tools now: " + changes + ". Changed ones ask again")
 	}
 }

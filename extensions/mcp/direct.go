@@ -18,7 +18,7 @@ type Offer struct {
 
 // Offer requests the tools, prompts and resources of a server.
 func (s *Servers) Offer(ctx context.Context, name string) (Offer, error) {
-	one, l, err := s.direct(ctx, name)
+	one, conn, err := s.direct(ctx, name)
 	if err != nil {
 		return Offer{}, err
 	}
@@ -27,11 +27,11 @@ func (s *Servers) Offer(ctx context.Context, name string) (Offer, error) {
 		o.Tools = append(o.Tools, d.name)
 	}
 	can := &sdk.ServerCapabilities{}
-	if r := l.session.InitializeResult(); r != nil && r.Capabilities != nil {
+	if r := conn.session.InitializeResult(); r != nil && r.Capabilities != nil {
 		can = r.Capabilities
 	}
 	if can.Prompts != nil {
-		for p, err := range l.session.Prompts(ctx, nil) {
+		for p, err := range conn.session.Prompts(ctx, nil) {
 			if err != nil || len(o.Prompts) == mostTools {
 				break
 			}
@@ -39,7 +39,7 @@ func (s *Servers) Offer(ctx context.Context, name string) (Offer, error) {
 		}
 	}
 	if can.Resources != nil {
-		for _, err := range l.session.Resources(ctx, nil) {
+		for _, err := range conn.session.Resources(ctx, nil) {
 			if err != nil || o.Resources == mostWords {
 				break
 			}
@@ -51,25 +51,25 @@ func (s *Servers) Offer(ctx context.Context, name string) (Offer, error) {
 
 // CallTool calls a tool by the server's name for it, without approval: the user calls it.
 func (s *Servers) CallTool(ctx context.Context, server, tool string, args json.RawMessage) (*sdk.CallToolResult, error) {
-	one, l, err := s.direct(ctx, server)
+	one, conn, err := s.direct(ctx, server)
 	if err != nil {
 		return nil, err
 	}
-	result, err := l.session.CallTool(ctx, &sdk.CallToolParams{Name: tool, Arguments: args})
+	result, err := conn.session.CallTool(ctx, &sdk.CallToolParams{Name: tool, Arguments: args})
 	if err != nil {
 		return nil, readable{one.worded(err), err}
 	}
 	return result, nil
 }
 
-func (s *Servers) direct(ctx context.Context, name string) (*server, *link, error) {
+func (s *Servers) direct(ctx context.Context, name string) (*server, *connection, error) {
 	all := s.all()
 	at := slices.IndexFunc(all, func(one *server) bool { return one.Name == name })
 	if at < 0 {
 		return nil, nil, fmt.Errorf("there is no MCP server %q", name)
 	}
-	l, err := all[at].linked(ctx)
-	return all[at], l, err
+	conn, err := all[at].connection(ctx)
+	return all[at], conn, err
 }
 
 // NeedsUser reports whether err means that the user must log in.

@@ -29,8 +29,8 @@ func (e *exits) add() {
 // tooMany reports whether the program ended too often to be started again.
 func (e exits) tooMany() bool { return len(e) == mostExits && time.Since(e[0]) < exitsWithin }
 
-// forgive clears the exits if the user has restarted the server in the shell since the last exit.
-func (e *exits) forgive(dir, name string) {
+// resetIfRestarted clears the exits if the user has restarted the server in the shell since the last exit.
+func (e *exits) resetIfRestarted(dir, name string) {
 	if n := len(*e); n > 0 && restart.Since(dir, name, (*e)[n-1]) {
 		*e = nil
 	}
@@ -65,8 +65,8 @@ func (s *Servers) Restart(name string) error {
 }
 
 // dropped waits until a connection that ended during a call is not used any more.
-func (s *server) dropped(ctx context.Context, l *link) {
-	s.until(ctx, nil, func(st state) bool { return st.link != l })
+func (s *server) dropped(ctx context.Context, conn *connection) {
+	s.until(ctx, nil, func(st state) bool { return st.conn != conn })
 }
 
 // restAt reports whether the program is due to rest: it was idle or has run for too long. If not,

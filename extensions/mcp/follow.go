@@ -6,33 +6,35 @@ import (
 	"time"
 )
 
-// moved has the signals of a server that announces changes.
-type moved struct{ tools, prompts chan struct{} }
+// listsChanged has the signals of a server that announces changes.
+type listsChanged struct{ tools, prompts chan struct{} }
 
-func newMoved() moved { return moved{make(chan struct{}, 1), make(chan struct{}, 1)} }
+func newListsChanged() listsChanged {
+	return listsChanged{make(chan struct{}, 1), make(chan struct{}, 1)}
+}
 
-func nudge(c chan struct{}) {
+func notify(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
 	default: // a signal is already pending
 	}
 }
 
-// refreshGap is the shortest time between two requests for the tools or the prompts of a connection: a server can
+// debounce is the shortest time between two requests for the tools or the prompts of a connection: a server can
 // announce changes in a loop.
-const refreshGap = 200 * time.Millisecond
+const debounce = 200 * time.Millisecond
 
 // follow requests the prompts of a connection, and the tools and prompts again when they change, until the returned
 // function is called.
-func (s *server) follow(l *link) (end func()) {
+func (s *server) follow(conn *connection) (end func()) {
 	ctx, cancel := context.WithCancel(s.ctx)
 	var work sync.WaitGroup
-	work.Go(func() { each(ctx, s.moved.tools, func(ctx context.Context) { s.refresh(ctx, l) }) })
+	work.Go(func() { each(ctx, s.listsChanged.tools, func(ctx context.Context) { s.refresh(ctx, conn) }) })
 	if !s.NoPrompts {
-		nudge(s.moved.prompts)
+		notify(s.listsChanged.prompts)
 		work.Go(func() {
-			each(ctx, s.moved.prompts, func(ctx context.Context) {
-				if s.prompts.Fetch(ctx, l.session) && s.owner.cfg.CommandsChanged != nil {
+			each(ctx, s.listsChanged.prompts, func(ctx context.Context) {
+				if s.prompts.Fetch(ctx, conn.session) && s.owner.cfg.CommandsChanged != nil {
 					s.owner.cfg.CommandsChanged()
 				}
 			})
@@ -58,7 +60,7 @@ func each(ctx context.Context, signal <-chan struct{}, f func(context.Context)) 
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(refreshGap):
+		case <-time.After(debounce):
 		}
 	}
 }

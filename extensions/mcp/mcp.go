@@ -247,10 +247,10 @@ func (s *Servers) LateTools(known int) (version int, now []tools.Tool) {
 func (s *Servers) Expects() bool {
 	return slices.ContainsFunc(s.all(), func(one *server) bool {
 		st := one.now()
-		if st.link == nil {
+		if st.conn == nil {
 			return st.phase == connecting || st.phase == needsLogin || st.phase == needsApproval
 		}
-		r := st.link.session.InitializeResult()
+		r := st.conn.session.InitializeResult()
 		return r != nil && r.Capabilities != nil && r.Capabilities.Tools != nil && r.Capabilities.Tools.ListChanged
 	})
 }
@@ -273,7 +273,7 @@ func (s *Servers) StandIn(name string) (t tools.Tool, ok bool) {
 		return s.tool(definition{
 			full: name, label: one.label, schema: json.RawMessage(`{"type":"object"}`), recalled: true, unseen: true,
 			description: "A tool of the MCP server " + one.label, group: &tools.Group{Name: one.Name, Defer: one.Defer},
-		}), one.now().link == nil
+		}), one.now().conn == nil
 	}
 	return t, false
 }

@@ -29,11 +29,11 @@ func getPrompt(s *server) prompts.Get {
 	return func(ctx context.Context, params *sdk.GetPromptParams) (*sdk.GetPromptResult, error) {
 		ctx, cancel := context.WithTimeout(ctx, limitOf(s))
 		defer cancel()
-		l, err := s.linked(ctx)
+		conn, err := s.connection(ctx)
 		if err != nil {
 			return nil, err
 		}
-		r, err := l.session.GetPrompt(ctx, params)
+		r, err := conn.session.GetPrompt(ctx, params)
 		if err != nil {
 			return nil, fmt.Errorf("the MCP server %s: %s", s.Name, s.worded(err))
 		}
@@ -65,11 +65,11 @@ func sourceOf(s *server) resources.Source {
 			return mayRead(ctx, env, c, s, uri)
 		},
 		Connect: func(ctx context.Context) (*sdk.ClientSession, error) {
-			l, err := s.linked(ctx)
+			conn, err := s.connection(ctx)
 			if err != nil {
 				return nil, err
 			}
-			return l.session, nil
+			return conn.session, nil
 		},
 		Worded: func(err error) error {
 			if isLogin(err) {

@@ -98,7 +98,7 @@ func (p *program) close() {
 
 // why describes how the program ended and its last output. If the program has not ended,
 // it returns only the output.
-func (p *program) why() string {
+func (p *program) exitReason() string {
 	select {
 	case <-p.Done():
 	case <-time.After(gentle): // it may end soon

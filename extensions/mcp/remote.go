@@ -20,7 +20,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// remote is a server reached over HTTP. It holds the connections of a link, so close can close all
+// remote is a server reached over HTTP. It holds the HTTP connections of a connection, so close can close all
 // of them.
 type remote struct {
 	endpoint *url.URL
@@ -234,7 +234,7 @@ func (r *remote) close() {
 	r.pool.CloseIdleConnections()
 }
 
-func (r *remote) why() string { return "" }
+func (r *remote) exitReason() string { return "" }
 
 // Waits returns the error: unread data waits in the requests of its calls.
 func (r *remote) Waits(err error) error { return err }

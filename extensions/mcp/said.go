@@ -11,8 +11,8 @@ const (
 	mostRequests = 2 // of a login with more rights, in a session
 )
 
-// said counts the notices about a server, so that they stay few. It is safe for concurrent use.
-type said struct {
+// notices counts the notices about a server, so that they stay few. It is safe for concurrent use.
+type notices struct {
 	mu      sync.Mutex
 	recent  []time.Time // of remarks
 	login   bool        // a login is required
@@ -24,7 +24,7 @@ type said struct {
 }
 
 // admit counts a remark. If there were too many in the last minute, it returns false.
-func (s *said) admit(now time.Time) bool {
+func (s *notices) admit(now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for len(s.recent) > 0 && now.Sub(s.recent[0]) >= time.Minute {
@@ -38,7 +38,7 @@ func (s *said) admit(now time.Time) bool {
 }
 
 // setLogin stores whether the user knows that a login is required. It returns the value before.
-func (s *said) setLogin(known bool) (before bool) {
+func (s *notices) setLogin(known bool) (before bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	before, s.login = s.login, known
@@ -46,7 +46,7 @@ func (s *said) setLogin(known bool) (before bool) {
 }
 
 // moreRights reports whether the user is to be asked for a login with more rights.
-func (s *said) moreRights() bool {
+func (s *notices) moreRights() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.rights++
@@ -54,7 +54,7 @@ func (s *said) moreRights() bool {
 }
 
 // otherTools reports whether the user is to be told of a change of the tools.
-func (s *said) otherTools() bool {
+func (s *notices) otherTools() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.changes++
@@ -62,7 +62,7 @@ func (s *said) otherTools() bool {
 }
 
 // omits reports whether the user is to be told of these omitted tools. An empty text is stored only.
-func (s *said) omits(tools string) bool {
+func (s *notices) omits(tools string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if tools == s.leftOut || s.lists == mostChanges {
@@ -76,7 +76,7 @@ func (s *said) omits(tools string) bool {
 }
 
 // mistakes reports whether the user is to be told of these mistakes.
-func (s *said) mistakes(faults []string) bool {
+func (s *notices) mistakes(faults []string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(faults) == 0 || slices.Equal(faults, s.faults) || s.lists == mostChanges {

@@ -38,14 +38,14 @@ type server struct {
 	work   chan func()   // for run; see do
 	done   chan struct{} // closed when run has ended
 
-	calls   running.Calls
-	log     logfile.File
-	forms   wire.Forms // sent by the server
-	asker   *elicit.Asker
-	prompts prompts.Prompts
-	moved   moved
-	catalog catalog
-	said    said
+	calls        running.Calls
+	log          logfile.File
+	forms        wire.Forms // sent by the server
+	asker        *elicit.Asker
+	prompts      prompts.Prompts
+	listsChanged listsChanged
+	catalog      catalog
+	notices      notices
 
 	mu    sync.Mutex
 	state state // see now and change
@@ -55,7 +55,7 @@ type server struct {
 func (s *Servers) start(one Server, label string) *server {
 	x := &server{
 		Server: one, label: label, owner: s, began: time.Now(), work: make(chan func()), done: make(chan struct{}),
-		moved: newMoved(), state: state{changed: make(chan struct{})},
+		listsChanged: newListsChanged(), state: state{changed: make(chan struct{})},
 	}
 	x.ctx, x.cancel = context.WithCancel(s.ctx)
 	x.asker = newAsker(x)
@@ -74,12 +74,12 @@ func (s *server) run() {
 	defer s.cancel()
 	defer s.change(func(st *state) { st.leave(closed, errClosed) })
 	for s.ctx.Err() == nil {
-		switch l := s.state.link; {
+		switch conn := s.state.conn; {
 		case s.state.phase == connecting:
 			s.connect()
-		case l != nil:
-			s.attend(l)
-			l.end()
+		case conn != nil:
+			s.serve(conn)
+			conn.end()
 		default:
 			select {
 			case <-s.ctx.Done():
@@ -97,14 +97,14 @@ func (s *server) connect() {
 	first := !s.state.tried
 	s.change(func(st *state) {
 		st.since = time.Now()
-		st.exits.forgive(s.owner.cfg.Dir, s.Name)
+		st.exits.resetIfRestarted(s.owner.cfg.Dir, s.Name)
 	})
-	l, found, err := s.attempt(first)
+	conn, found, err := s.attempt(first)
 	switch {
 	case err == nil:
 		s.catalog.keep(found)
-		s.catalog.setResources(l)
-		s.change(func(st *state) { st.phase, st.link, st.err, st.tried = ready, l, nil, true })
+		s.catalog.setResources(conn)
+		s.change(func(st *state) { st.phase, st.conn, st.err, st.tried = ready, conn, nil, true })
 		s.owner.version.Add(1)
 		return
 	case s.ctx.Err() != nil || errors.Is(err, errPermission):
@@ -121,27 +121,27 @@ func (s *server) connect() {
 	})
 }
 
-// attend follows a connection. It returns when the state has another connection or none, or when the context ends.
-func (s *server) attend(l *link) {
-	defer s.follow(l)()
-	began, rests := time.Now(), (<-chan time.Time)(nil)
+// serve follows a connection. It returns when the state has another connection or none, or when the context ends.
+func (s *server) serve(conn *connection) {
+	defer s.follow(conn)()
+	began, idleTimer := time.Now(), (<-chan time.Time)(nil)
 	if s.URL == "" && (s.Idle > 0 || s.Lifetime > 0) {
-		rests = time.After(0)
+		idleTimer = time.After(0)
 	}
-	for s.state.link == l {
+	for s.state.conn == conn {
 		select {
 		case <-s.ctx.Done():
 			return
 		case f := <-s.work:
 			f()
-		case <-rests:
+		case <-idleTimer:
 			due, next := restAt(s, began)
 			if due {
 				s.change(func(st *state) { st.leave(idle, errIdle) })
 			}
-			rests = time.After(next)
-		case <-l.gone:
-			s.ended(l)
+			idleTimer = time.After(next)
+		case <-conn.gone:
+			s.ended(conn)
 		}
 	}
 }
@@ -149,8 +149,8 @@ func (s *server) attend(l *link) {
 var errIdle = errors.New("it rests until the next call")
 
 // ended stores and reports the end of a connection.
-func (s *server) ended(l *link) {
-	why := l.carrier.why()
+func (s *server) ended(conn *connection) {
+	why := conn.carrier.exitReason()
 	s.change(func(st *state) {
 		st.leave(down, errors.New(strings.TrimSuffix("the connection has ended: "+why, ": ")))
 		if s.URL == "" && s.ctx.Err() == nil {
@@ -162,15 +162,15 @@ func (s *server) ended(l *link) {
 	}
 }
 
-// linked returns the connection. If there is none, it starts an attempt and waits for it.
-func (s *server) linked(ctx context.Context) (*link, error) {
+// connection returns the connection. If there is none, it starts an attempt and waits for it.
+func (s *server) connection(ctx context.Context) (*connection, error) {
 	st := s.now()
-	if st.link != nil && restart.Since(s.owner.cfg.Dir, s.Name, st.link.began) {
-		s.forget(st.link)
+	if st.conn != nil && restart.Since(s.owner.cfg.Dir, s.Name, st.conn.began) {
+		s.forget(st.conn)
 		st = s.now()
 	}
 	limit, before := (<-chan time.Time)(nil), st.err
-	for first := true; st.link == nil; first = false {
+	for first := true; st.conn == nil; first = false {
 		if st.phase != connecting {
 			if st.phase == closed || !first && st.phase != idle { // it may rest again already
 				return nil, fmt.Errorf("the MCP server %s is not connected: %w", s.Name, st.err)
@@ -178,7 +178,7 @@ func (s *server) linked(ctx context.Context) (*link, error) {
 			if st.tooManyExits(s.owner.cfg.Dir, s.Name) {
 				return nil, errDown(s, st)
 			}
-			s.again()
+			s.requestReconnect()
 			timer := time.NewTimer(restartWait)
 			defer timer.Stop()
 			limit = timer.C
@@ -192,27 +192,27 @@ func (s *server) linked(ctx context.Context) (*link, error) {
 			return nil, fmt.Errorf("the MCP server %s is starting again and did not answer within %v: %w", s.Name, restartWait, before)
 		}
 	}
-	return st.link, nil
+	return st.conn, nil
 }
 
-// again starts another attempt, unless the server is connected or connecting.
-func (s *server) again() {
+// requestReconnect starts another attempt, unless the server is connected or connecting.
+func (s *server) requestReconnect() {
 	s.do(func() {
-		if s.state.link == nil && s.state.phase != closed {
+		if s.state.conn == nil && s.state.phase != closed {
 			s.change(func(st *state) { st.leave(connecting, st.err) })
 		}
 	})
 }
 
 // forget ends a connection after the server has dropped its session.
-func (s *server) forget(l *link) {
-	s.drop(l, down, errors.New("the server has forgotten the connection"))
+func (s *server) forget(conn *connection) {
+	s.drop(conn, down, errors.New("the server has forgotten the connection"))
 }
 
 // drop ends a connection, if the state still has it.
-func (s *server) drop(l *link, to phase, err error) {
+func (s *server) drop(conn *connection, to phase, err error) {
 	s.do(func() {
-		if s.state.link == l {
+		if s.state.conn == conn {
 			s.change(func(st *state) { st.leave(to, err) })
 		}
 	})
@@ -225,7 +225,7 @@ func (s *server) notice(text string) {
 
 // remark sends a notice caused by the server. The user gets at most mostRemarks in a minute.
 func (s *server) remark(text string) {
-	if s.said.admit(time.Now()) {
+	if s.notices.admit(time.Now()) {
 		s.notice(text)
 	}
 }

@@ -615,7 +615,7 @@ func TestStubbornProgramEnds(t *testing.T) {
 	if got := b.call("mcp__p__look", `{}`); got != `{"content":"seen"}` {
 		t.Errorf("look gave %s", got)
 	}
-	process := b.all()[0].now().link.carrier.(*program).Process
+	process := b.all()[0].now().conn.carrier.(*program).Process
 	ended, end := context.WithCancel(t.Context())
 	end()
 	if err := b.Close(ended); err != nil {

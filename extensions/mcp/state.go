@@ -24,8 +24,8 @@ const (
 // state is the state of a server's connection.
 type state struct {
 	phase   phase
-	link    *link         // set in the phase ready
-	err     error         // why there is no link
+	conn    *connection   // set in the phase ready
+	err     error         // why there is no connection
 	since   time.Time     // the time of the last attempt, or when the server rejected the login
 	tried   bool          // the first attempt has ended
 	exits   exits         // recent times when the program ended unexpectedly
@@ -36,7 +36,7 @@ type state struct {
 
 // leave ends the phase ready, or an attempt.
 func (st *state) leave(to phase, err error) {
-	st.phase, st.link, st.err, st.tried = to, nil, err, st.tried || to != connecting
+	st.phase, st.conn, st.err, st.tried = to, nil, err, st.tried || to != connecting
 }
 
 // tooManyExits reports whether the program has ended too often to be started again. A restart by the user in a

@@ -216,7 +216,7 @@ type asked struct {
 func (x *process) Handle(_ context.Context, conn *jsonrpc2.Conn, r *jsonrpc2.Request) {
 	var a asked
 	if r.Params != nil && json.Unmarshal(*r.Params, &a) != nil {
-		x.refuse(conn, r, jsonrpc2.CodeInvalidParams, "the parameters of "+r.Method+" are not an object of the known form")
+		x.refuse(conn, r, jsonrpc2.CodeInvalidParams, "the parameters of "+r.Method+" are not a valid object")
 		return
 	}
 	switch r.Method {

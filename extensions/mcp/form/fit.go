@@ -81,14 +81,14 @@ func (f Field) sentence(value any) string {
 		list, _ := value.([]any)
 		for _, one := range list {
 			if len(f.values) > 0 && !slices.ContainsFunc(mapped(f.values), func(v any) bool { return v == one }) {
-				return "Choose some of those that are named."
+				return "Choose some of the named values."
 			}
 		}
 		return amount("Choose", l.MinItems, l.MaxItems, "")
 	}
 	switch {
 	case len(f.values) > 0:
-		return "Choose one of those that are named."
+		return "Choose one of the named values."
 	case l.Format == "email":
 		return "Enter an email address, such as name@example.org."
 	case l.Format == "uri":

@@ -18,11 +18,11 @@ func TestValidate(t *testing.T) {
 		`{"type":"string","format":"date"}`:                        {"2024-02-29": "", "2026-02-29": "Enter a date, such as 2026-11-23."},
 		`{"type":"string","format":"date-time"}`:                   {"2026-11-23T14:30:00Z": "", "2026-11-23": "Enter a date and a time, such as 2026-11-23T14:30:00Z."},
 		`{"type":"string","format":"color"}`:                       {"red": ""},
-		`{"type":"string","enum":["1","2"],"enumNames":["A","B"]}`: {"A": "", "2": "", "C": "Choose one of those that are named."},
+		`{"type":"string","enum":["1","2"],"enumNames":["A","B"]}`: {"A": "", "2": "", "C": "Choose one of the named values."},
 		`{"type":"string","pattern":"^a+$"}`:                       {"aa": "", "b": `pattern: "b" does not match regular expression "^a+$"`},
 		`{"type":"boolean"}`:                                       {"Yes": "", "perhaps": "Answer Yes or No."},
 		`{"type":"array","minItems":1,"maxItems":2,"items":{"anyOf":[{"const":"x","title":"X"},{"const":"y"},{"const":"z"}]}}`: {
-			"X": "", "X, y": "", "w": "Choose some of those that are named.", "X,y,z": "Choose 1 to 2.",
+			"X": "", "X, y": "", "w": "Choose some of the named values.", "X,y,z": "Choose 1 to 2.",
 		},
 	} {
 		fields, err := Fields(json.RawMessage(`{"properties":{"f":` + schema + `}}`))

@@ -107,7 +107,7 @@ func (c *Calls) keepAlive(ctx context.Context) {
 		c.mu.Unlock()
 		for _, one := range open {
 			if one.tell != nil {
-				one.tell(&sdk.ProgressNotificationParams{Message: "waits for your answer"})
+				one.tell(&sdk.ProgressNotificationParams{Message: "Waiting for your answer"})
 			}
 		}
 		select {
