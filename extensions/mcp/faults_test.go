@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -131,5 +132,23 @@ func TestPagesWithoutEnd(t *testing.T) {
 	b := newBed(t, Server{Name: "p", URL: web.URL, Transport: TransportHTTP})
 	if st := b.Status()[0]; st.State != Connected || len(st.Tools) != 1 || page > 3 {
 		t.Errorf("%d pages, %+v", page, st)
+	}
+}
+
+// A session that is closed while a connection becomes ready leaves nothing of it: goleak would find its
+// goroutines at the end of the tests.
+func TestClosedWhileItConnects(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	s := New(ctx, Config{Dir: t.TempDir(), Notice: func(string) { cancel() }}) // the notice of the mistakes, after the list
+	s.Connect([]Server{{Name: "f", Command: os.Args[0], Env: []string{serverWord + "=faulty"}, Protocol: "legacy"}})
+	<-ctx.Done()
+	if err := s.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	one := s.all()[0]
+	if st := one.now(); st.phase != closed || st.conn != nil {
+		t.Errorf("%+v", st)
 	}
 }

@@ -73,13 +73,16 @@ func (s *server) run() {
 	defer s.log.Close()
 	defer s.cancel()
 	defer s.change(func(st *state) { st.leave(closed, errClosed) })
-	for s.ctx.Err() == nil {
-		switch conn := s.state.conn; {
-		case s.state.phase == connecting:
-			s.connect()
-		case conn != nil:
+	for {
+		if conn := s.state.conn; conn != nil {
 			s.serve(conn)
 			conn.end()
+		}
+		switch {
+		case s.ctx.Err() != nil:
+			return
+		case s.state.phase == connecting:
+			s.connect()
 		default:
 			select {
 			case <-s.ctx.Done():
