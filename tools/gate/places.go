@@ -296,11 +296,11 @@ func openingOf(v policy.Verdict) sandbox.Opening {
 	return o
 }
 
-// gitTakes are git commands that put files of a repository into the workspace, and besideGit
-// programs that write nothing in the same line.
+// gitTakes are git commands that put files of a repository into the workspace, gitReads the others,
+// and besideGit programs that write nothing in the same line.
 var (
-	gitTakes = strings.Fields("add am apply branch checkout cherry-pick clean clone commit config diff fetch init log merge mv pull push rebase " +
-		"remote reset restore revert rev-parse rm show stash status submodule switch tag worktree")
+	gitTakes  = strings.Fields("am apply checkout cherry-pick clean clone merge mv pull rebase reset restore revert rm stash submodule switch worktree")
+	gitReads  = strings.Fields("add branch commit config diff fetch init log push remote rev-parse show status tag")
 	besideGit = strings.Fields("cd pwd echo true ls cat head tail")
 )
 
@@ -312,6 +312,7 @@ func onlyGit(commands []string) bool {
 		switch {
 		case len(words) > 1 && words[0] == "git" && slices.Contains(gitTakes, words[1]):
 			found = true
+		case len(words) > 1 && words[0] == "git" && slices.Contains(gitReads, words[1]):
 		case len(words) > 2 && words[0] == "git" && (words[1] == "-C" || words[1] == "--no-pager"): // the verb is in a separate entry
 		case len(words) > 0 && (words[0] == "write" || slices.Contains(besideGit, words[0])): // a visible write was judged
 		default:

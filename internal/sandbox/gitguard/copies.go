@@ -23,7 +23,7 @@ const (
 type copies struct {
 	mu      sync.Mutex
 	files   map[string]content
-	folders map[string][]copied // by the mark of the folder
+	folders map[folder][]copied
 	size    int
 }
 
@@ -34,6 +34,9 @@ type content struct {
 	link string
 	mark string // of the link
 }
+
+// folder is one as it was. Another one may have the same mark.
+type folder struct{ path, mark string }
 
 // copied is a file of a folder.
 type copied struct{ path, mark string }
@@ -61,16 +64,17 @@ func (c *copies) link(mark, target string) {
 	c.add(mark, content{mode: fs.ModeSymlink, link: target, mark: mark})
 }
 
-func (c *copies) folder(mark string, list []copied) {
+func (c *copies) folder(path, mark string, list []copied) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if _, known := c.folders[mark]; known || len(list) > copyFiles || len(c.folders) >= copyFolders {
+	at := folder{path, mark}
+	if _, known := c.folders[at]; known || len(list) > copyFiles || len(c.folders) >= copyFolders {
 		return
 	}
 	if c.folders == nil {
-		c.folders = map[string][]copied{}
+		c.folders = map[folder][]copied{}
 	}
-	c.folders[mark] = list
+	c.folders[at] = list
 }
 
 // of returns the files of a path with a mark. If a file is unknown, or is a link in a folder, it
@@ -78,14 +82,14 @@ func (c *copies) folder(mark string, list []copied) {
 func (c *copies) of(path, mark string) map[string]content {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	list, folder := c.folders[mark]
-	if !folder {
+	list, isFolder := c.folders[folder{path, mark}]
+	if !isFolder {
 		list = []copied{{path, mark}}
 	}
 	all := map[string]content{}
 	for _, f := range list {
 		one, known := c.files[f.mark]
-		if !known || folder && one.link != "" {
+		if !known || isFolder && one.link != "" {
 			return nil
 		}
 		all[f.path] = one

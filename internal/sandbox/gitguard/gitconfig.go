@@ -18,6 +18,12 @@ type setting struct{ name, value string }
 // runs reports whether git would run something because of the setting.
 func (s setting) runs() bool { return gitrepo.Runs(s.name, s.value) }
 
+// oneLine is a value without ends of lines, as it is part of an item: these are between several values. manyLines is its opposite.
+var (
+	oneLine   = strings.NewReplacer(`\`, `\\`, "\n", `\n`).Replace
+	manyLines = strings.NewReplacer(`\\`, `\`, `\n`, "\n").Replace
+)
+
 // known are the settings of a file as it was.
 type known struct {
 	info fs.FileInfo

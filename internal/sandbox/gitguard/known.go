@@ -39,6 +39,8 @@ type written struct {
 	at   time.Time
 	sums []string    // of the texts by which an editor may have written it
 	mode fs.FileMode // of a new file
+	// whole says that the text before was reviewed. Else only the git settings added by the write are known.
+	whole bool
 	// settings are the git settings added by the write, if they were read.
 	settings []setting
 	read     bool
@@ -51,16 +53,16 @@ func (g *Guard) Note(w Wrote) {
 	now := time.Now()
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	r := &g.review
-	if !g.relevant(w.Path) || !r.writes[w.Path].has(w.New) && !g.reviewedText(w) {
+	r, was := &g.review, g.review.writes[w.Path]
+	if !g.relevant(w.Path) || len(r.writes) >= mostWritten && was == nil {
 		return
 	}
-	if len(r.writes) >= mostWritten && r.writes[w.Path] == nil {
-		return
+	one := &written{Wrote: w, at: now, sums: sumsOf(w.New), mode: newMode(w.Path), whole: g.reviewedText(w)}
+	if was.has(w.New) || was.has(w.Old) { // the change goes on
+		one.Old, one.whole = was.Old, one.whole || was.whole
 	}
-	one := &written{Wrote: w, at: now, sums: sumsOf(w.New), mode: newMode(w.Path)}
-	if was := r.writes[w.Path]; was != nil && bytes.Equal(was.New, w.New) {
-		one.Old = was.Old
+	if !one.whole && (!isSettings(w.Path) || w.Old == nil) {
+		return
 	}
 	if r.writes == nil {
 		r.writes = map[string]*written{}
@@ -122,16 +124,10 @@ func isSettings(path string) bool {
 // reviewedText reports whether the text before a write was reviewed or is itself a known write. It
 // is called with the mutex.
 func (g *Guard) reviewedText(w Wrote) bool {
-	if isSettings(w.Path) {
-		return w.Old != nil // only the difference counts
-	}
 	if len(w.Old) == 0 && w.Old != nil || g.review.approved == nil {
 		return true
 	}
 	sums, there := sumsOf(w.Old), false
-	if was := g.review.writes[w.Path]; was.has(w.Old) {
-		return true
-	}
 	fits := func(mark string) {
 		_, sum, _ := strings.Cut(mark, " ")
 		there = true
@@ -147,7 +143,7 @@ func (g *Guard) reviewedText(w Wrote) bool {
 		if path == w.Path {
 			fits(mark)
 		}
-		for _, f := range g.copies.list(mark) {
+		for _, f := range g.copies.list(path, mark) {
 			if f.path == w.Path {
 				fits(f.mark)
 			}
@@ -178,7 +174,7 @@ func (w *written) made(before, mark string) bool {
 	mode, sum, _ := strings.Cut(mark, " ")
 	was, _, _ := strings.Cut(before, " ")
 	switch {
-	case w == nil:
+	case w == nil || !w.whole:
 		return false
 	case w.Gone:
 		return mark == ""
@@ -194,7 +190,7 @@ func (g *Guard) expected(key, before string, w *written) (mark string, ok bool) 
 	kind, path, _ := parts(key)
 	mode, _, _ := strings.Cut(before, " ")
 	switch {
-	case kind == settingItem || kind == todoItem || kind == pointerItem || kind == cutItem:
+	case kind == settingItem || kind == todoItem || kind == pointerItem || kind == cutItem || !w.whole:
 		return "", false
 	case path == w.Path && strings.HasPrefix(mode, "-"):
 		if w.Gone {
@@ -212,7 +208,7 @@ func (g *Guard) expected(key, before string, w *written) (mark string, ok bool) 
 		mode, _, _ := strings.Cut(before[i+len(at):], " ")
 		return before[:i+len(at)] + w.mark(mode), true
 	case fspath.Under(w.Path, path):
-		return g.copies.with(before, w)
+		return g.copies.with(path, before, w)
 	}
 	return "", false
 }
@@ -246,7 +242,7 @@ func (g *Guard) known(kind, path, name, before, value string) bool {
 	case kind == settingItem:
 		w := writes[path]
 		for _, one := range strings.Split(value, "\n") {
-			if !slices.Contains(strings.Split(before, "\n"), one) && (name == "" || w == nil || !slices.Contains(w.settings, setting{name, one})) {
+			if !slices.Contains(strings.Split(before, "\n"), one) && (name == "" || w == nil || !slices.Contains(w.settings, setting{name, manyLines(one)})) {
 				return false
 			}
 		}
@@ -264,13 +260,13 @@ func (g *Guard) known(kind, path, name, before, value string) bool {
 	case strings.HasPrefix(value, "-"):
 		return writes[path].made(before, value)
 	}
-	return g.knownFolder(before, value)
+	return g.knownFolder(path, before, value)
 }
 
 // knownFolder is known of a folder. It is called with the mutex.
-func (g *Guard) knownFolder(before, value string) bool {
-	was, ok := g.copies.marks(before)
-	now, there := g.copies.marks(value)
+func (g *Guard) knownFolder(path, before, value string) bool {
+	was, ok := g.copies.marks(path, before)
+	now, there := g.copies.marks(path, value)
 	if !there || !ok && (before != "" || len(now) == 0) {
 		return false
 	}
@@ -290,14 +286,14 @@ func (g *Guard) knownFolder(before, value string) bool {
 // wrote returns the value of a new item, if known writes have made it. Later changes by a program
 // can then be undone. It is called with the mutex.
 func (g *Guard) wrote(kind, path string) (value string, ok bool) {
-	if w := g.review.writes[path]; w != nil && !w.Gone && !w.Unsaved && kind != settingItem && kind != pointerItem {
+	if w := g.review.writes[path]; w != nil && w.whole && !w.Gone && !w.Unsaved && kind != settingItem && kind != pointerItem {
 		value = w.mark("")
 		g.copies.add(value, w.content(""))
 		return value, true
 	}
 	for at, w := range g.review.writes {
-		if fspath.Under(at, path) && at != path && !w.Unsaved {
-			value, ok = g.copies.with(value, w)
+		if fspath.Under(at, path) && at != path && w.whole && !w.Unsaved {
+			value, ok = g.copies.with(path, value, w)
 		}
 	}
 	return value, ok
@@ -309,6 +305,16 @@ func (r *review) forgetWrites(path string) {
 	for at := range r.writes {
 		if fspath.Under(at, path) {
 			delete(r.writes, at)
+		}
+	}
+}
+
+// judgeWrites drops the writes of a time when it was not known what a killed server had reviewed, if they changed something else. It is
+// called with the mutex.
+func (g *Guard) judgeWrites() {
+	for path, w := range g.review.writes {
+		if w.whole = g.reviewedText(w.Wrote); !w.whole && !isSettings(path) {
+			delete(g.review.writes, path)
 		}
 	}
 }
@@ -360,17 +366,17 @@ func (g *Guard) listText(text []byte) (all []setting) {
 }
 
 // list returns the files of a folder by its mark.
-func (c *copies) list(mark string) []copied {
+func (c *copies) list(path, mark string) []copied {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.folders[mark]
+	return c.folders[folder{path, mark}]
 }
 
 // marks returns the marks of the files of a folder, by path. If mark is unknown, ok is false.
-func (c *copies) marks(mark string) (files map[string]string, ok bool) {
+func (c *copies) marks(path, mark string) (files map[string]string, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	list, ok := c.folders[mark]
+	list, ok := c.folders[folder{path, mark}]
 	files = map[string]string{}
 	for _, f := range list {
 		files[f.path] = f.mark
@@ -380,8 +386,8 @@ func (c *copies) marks(mark string) (files map[string]string, ok bool) {
 
 // with records a folder's state after a write, and returns its mark. If the files of the folder are
 // unknown, ok is false. A missing folder has the mark "".
-func (c *copies) with(mark string, w *written) (after string, ok bool) {
-	files, ok := c.marks(mark)
+func (c *copies) with(dir, mark string, w *written) (after string, ok bool) {
+	files, ok := c.marks(dir, mark)
 	if !ok && mark != "" {
 		return "", false
 	}
@@ -400,6 +406,6 @@ func (c *copies) with(mark string, w *written) (after string, ok bool) {
 		list = append(list, copied{path, files[path]})
 	}
 	after = "written " + hex.EncodeToString(sum.Sum(nil))
-	c.folder(after, list)
+	c.folder(dir, after, list)
 	return after, true
 }

@@ -22,7 +22,8 @@ type Opening struct {
 	Settings []string
 
 	// Git is set if the command line runs git and nothing else. Its changes of files for agents and
-	// tools need no approval: they come from a repository.
+	// tools need no approval: they come from a repository. If other programs run meanwhile, or if git
+	// has a hook to run, they do.
 	Git bool
 	// Writes are absolute paths of files in the command line's analysis. The write was judged
 	// before the start.

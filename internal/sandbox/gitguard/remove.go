@@ -203,7 +203,9 @@ func (c Change) unset(number int) step {
 	_, path, name := parts(key)
 	var values []string
 	if before, had := c.before[key]; had {
-		values = strings.Split(before, "\n")
+		for _, one := range strings.Split(before, "\n") {
+			values = append(values, manyLines(one))
+		}
 	}
 	dir := filepath.Dir(path)
 	return step{number, dir, append([]string{dir, filepath.Base(path), name, strconv.Itoa(len(values))}, values...)}

@@ -283,7 +283,7 @@ func (s *Scene) config(g *Guard, path string) {
 		if !one.runs() && !s.leavesWorkspace(one, filepath.Dir(path)) {
 			continue
 		}
-		i := item{kind: settingItem, path: path, name: one.name, value: one.value}
+		i := item{kind: settingItem, path: path, name: one.name, value: oneLine(one.value)}
 		if before, ok := s.items[i.key()]; ok { // a setting may have several values
 			i.value = before + "\n" + i.value
 		}
@@ -308,7 +308,7 @@ func (g *Guard) reviewed(key, value string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	before, had := g.review.approved[key]
-	return g.review.approved == nil || had && slices.Contains(strings.Split(before, "\n"), value)
+	return g.review.approved == nil || had && slices.Contains(strings.Split(before, "\n"), oneLine(value))
 }
 
 // globalSettings are git's settings files for all repositories of the user.
@@ -494,7 +494,11 @@ func (g *Guard) mark(root *os.Root, dir, name string) (value string) {
 	text := ""
 	if info.IsDir() {
 		m.folder(root, dir, name)
-		defer func() { g.copies.folder(value, m.list) }()
+		defer func() {
+			if m.files <= markFiles {
+				g.copies.folder(filepath.Join(dir, name), value, m.list)
+			}
+		}()
 	} else if text = g.markFile(root, dir, name, info); !m.behind(filepath.Join(dir, name), info) {
 		return text
 	}

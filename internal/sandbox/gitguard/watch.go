@@ -140,6 +140,7 @@ func (g *Guard) watch(o Opening) *Watch {
 	switch {
 	case left != nil:
 		r.approved, r.left = left, true
+		g.judgeWrites()
 		r.release(s)
 	case r.left:
 	case r.approved == nil || r.running == 0:
@@ -347,6 +348,7 @@ func (g *Guard) changed(s *Scene, o Opening) []Change {
 // compare lists the changes since the last review. The caller holds the mutex.
 func (g *Guard) compare(s *Scene, o Opening) (all []Change) {
 	groups := map[string]*Change{}
+	o.Git = o.Git && g.review.running <= 1 && !s.hooked()
 	for _, key := range slices.Sorted(maps.Keys(s.items)) {
 		value := s.items[key]
 		before, had := g.review.approved[key]
@@ -405,18 +407,34 @@ func (o Opening) covers(roots []string, kind, path, name, value, before string) 
 			return false
 		}
 		for _, one := range strings.Split(value, "\n") {
-			if !slices.Contains(strings.Split(before, "\n"), one) && !o.approves(setting{name, one}) {
+			if !slices.Contains(strings.Split(before, "\n"), one) && !o.approves(setting{name, manyLines(one)}) {
 				return false
 			}
 		}
 		return true
 	case placeItem, ownItem:
 		inRoot := slices.Contains(fspath.Existing(roots), filepath.Dir(path))
-		return o.opens(path) || o.Git && !inRoot && kind == placeItem && !slices.Contains(inRepository, filepath.Base(path))
+		return o.opens(path) || o.Git && !inRoot && kind == placeItem && !slices.Contains(inRepository, filepath.Base(path)) && !strings.HasSuffix(path, "/"+attributes)
 	case todoItem: // a continued rebase has fewer
 		return !unreadable(value) && isTail(value, before) || o.Git
 	case orderItem:
 		return o.Git || o.opens(path) || slices.Contains(o.Writes, path)
+	}
+	return false
+}
+
+// checkoutHooks are those that git runs when it changes files of the workspace.
+var checkoutHooks = strings.Fields("post-checkout post-merge post-rewrite post-commit post-index-change reference-transaction pre-commit pre-merge-commit prepare-commit-msg commit-msg pre-rebase " +
+	"applypatch-msg pre-applypatch post-applypatch pre-auto-gc fsmonitor-watchman")
+
+// hooked reports whether git may have run a hook. Then what has changed need not come from a repository.
+func (s *Scene) hooked() bool {
+	for key, value := range s.items {
+		kind, path, _ := parts(key)
+		mode, _, _ := strings.Cut(value, " ")
+		if kind == hookItem && slices.Contains(checkoutHooks, filepath.Base(path)) && (!strings.HasPrefix(mode, "-") || strings.Contains(mode, "x")) {
+			return true
+		}
 	}
 	return false
 }

@@ -24,6 +24,7 @@ type saves struct {
 type base struct {
 	text  []byte // nil: not known
 	clean bool   // the document has this text
+	seen  stamp  // of the file at the last comparison with the document
 	// before is the text before the document changed to the text on disk: the editor has read the
 	// disk again, or it has saved a change before reporting it. If the disk had another text when
 	// the document was opened, before is the text of the document.
@@ -100,7 +101,8 @@ func (d *Documents) changing(path string) (changed func()) {
 	s.mu.Lock()
 	b, known := s.bases[path]
 	s.mu.Unlock()
-	if !known || !b.clean {
+	now := stampOf(path)
+	if !known || !b.clean && now == b.seen {
 		return func() {} // the user has changed it already
 	}
 	return func() {
@@ -108,14 +110,28 @@ func (d *Documents) changing(path string) (changed func()) {
 		if !open {
 			return
 		}
-		b.clean = diskHas(path, doc.Text)
+		b.seen, b.clean = now, diskHas(path, doc.Text)
 		if b.clean {
-			b.before, b.text = b.text, doc.Text // the editor has read the disk again
+			if b.text != nil {
+				b.before = b.text
+			}
+			b.text = doc.Text // the editor has read the disk again
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.set(path, b)
 	}
+}
+
+// stamp tells whether a file may have changed. The zero value is that of no file.
+type stamp struct{ size, time int64 }
+
+func stampOf(path string) stamp {
+	info, err := os.Stat(path)
+	if err != nil {
+		return stamp{}
+	}
+	return stamp{info.Size(), info.ModTime().UnixNano()}
 }
 
 // diskHas reports whether the file at a path contains exactly a text.
