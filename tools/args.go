@@ -104,14 +104,20 @@ func (f *fitter) object(s *jsonschema.Schema, object map[string]any, path string
 	return object
 }
 
-// isUnset reports whether value means “not given”: null, or text such as "null" where text is not
-// allowed.
+// isUnset reports whether value means “not given”: null, or text such as "null" where s allows no
+// text, or only listed words.
 func isUnset(s *jsonschema.Schema, value any) bool {
 	if !constrained(s) || allows(s, "null") {
 		return false
 	}
 	text, isText := value.(string)
-	return value == nil || isText && !allows(s, "string") && slices.Contains([]string{"", "null", "None", "undefined"}, text)
+	free := allows(s, "string") && (len(s.Enum) == 0 || slices.Contains(s.Enum, value))
+	return value == nil || isText && !free && Unset(text)
+}
+
+// Unset reports whether text stands for a parameter that was not given.
+func Unset(text string) bool {
+	return slices.Contains([]string{"", "null", "None", "undefined"}, text)
 }
 
 // unknown returns the error for a parameter not in s. If exactly one parameter is missing and the

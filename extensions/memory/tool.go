@@ -130,7 +130,7 @@ func (x *instance) edits(in input) ([]edit, error) {
 	all := in.Operations
 	if len(all) == 0 {
 		all = []edit{{in.Action, in.Content, in.OldText}}
-	} else if in.Action != "" || in.Content != "" || in.OldText != "" {
+	} else if !tools.Unset(in.Content) || !tools.Unset(in.OldText) {
 		return nil, errors.New("give either operations or one action, not both")
 	}
 	for i := range all {

@@ -414,7 +414,7 @@ func searchPattern(c *Call) {
 		c.take("file_glob")
 	}
 	if c.Args["pattern"] == nil && c.Args["target"] == "files" {
-		c.Args["pattern"] = "**"
+		c.Args["pattern"] = "" // all files; the result says so
 	}
 	if pattern := c.text("pattern"); pattern != "" && c.Args["target"] != "files" {
 		if exactly {

@@ -86,6 +86,9 @@ func searchTitle(in searchIn) string {
 	if in.Target == "files" {
 		what = "Find files"
 	}
+	if in.Target == "files" && in.Pattern == "" {
+		what, in.Pattern = "List files", "**"
+	}
 	title := fmt.Sprintf("%s “%s”", what, in.Pattern)
 	if in.Path != "" && in.Path != "." {
 		title += " in " + in.Path
@@ -121,6 +124,9 @@ func searchFiles(ctx context.Context, env *callEnv, call tools.Call, in searchIn
 		found = inFolder(found, reads.Files.Folders()[0])
 	}
 	out := shownFound(found, in, q)
+	if q.Files && q.Pattern == "" && found.Total > 0 {
+		note = fmt.Sprintf("no pattern was given, so all files are listed, at most %d in a result", q.Limit)
+	}
 	if note != "" {
 		out.Note = note
 	}

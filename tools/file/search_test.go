@@ -50,6 +50,9 @@ func TestSearchFiles(t *testing.T) {
 		{`{"pattern":"util.[gp][oy]","target":"files"}`, `{"files":["sub/util.go","sub/util.py"],"total_count":2,"truncated":false}`},
 		{`{"pattern":"[xyz].rs","target":"files"}`, `{"files":[],"total_count":0,"truncated":false,"note":"nothing found; ignored (.gitignore), hidden and binary files are not searched"}`},
 		{`{"pattern":"Util("}`, `{"matches":[{"path":"sub/util.go","line":3,"content":"func Util() {}"}],"total_count":1,"truncated":false,"note":"the pattern is not a valid regular expression, so it was searched as it is"}`},
+		{`{"target":"files","path":"sub"}`, `{"files":["sub/util.go","sub/util.py"],"total_count":2,"truncated":false,"note":"no pattern was given, so all files are listed, at most 50 in a result"}`},
+		{`{"pattern":null,"target":"files","path":"many","limit":1}`, `{"files":["many/000.txt"],"total_count":120,"truncated":true,"next_offset":1,"note":"no pattern was given, so all files are listed, at most 1 in a result"}`},
+		{`{"pattern":"","target":"files","path":"sub"}`, `{"files":["sub/util.go","sub/util.py"],"total_count":2,"truncated":false,"note":"no pattern was given, so all files are listed, at most 50 in a result"}`},
 		{`{"pattern":"*.rs"}`, `{"files":[],"total_count":0,"truncated":false,"note":"the pattern *.rs is a glob, so names were searched, as with target=files; nothing found; ignored (.gitignore), hidden and binary files are not searched"}`},
 		{`{"pattern":"*.rs","target":"files"}`, `{"files":[],"total_count":0,"truncated":false,"note":"nothing found; ignored (.gitignore), hidden and binary files are not searched"}`},
 	} {
@@ -130,6 +133,7 @@ func TestTitles(t *testing.T) {
 		`write_file {"path":"x.go","content":"a"}`:                    "Write x.go",
 		`patch {"path":"x.go","old_string":"a","new_string":"b"}`:     "Edit x.go",
 		`search_files {"pattern":"foo"}`:                              "Search “foo”",
+		`search_files {"target":"files","pattern":"","path":"a"}`:     "List files “**” in a",
 		`search_files {"pattern":"*.go","target":"files","path":"a"}`: "Find files “*.go” in a",
 		`terminal {"command":"go test\n./..."}`:                       "$ go test ./...",
 		`todo {"todos":[]}`:                                           "Update the plan",
