@@ -49,6 +49,7 @@ func TestKnownWrites(t *testing.T) {
 		for _, how := range []string{"alone", "overwritten", "reverted", "before", "executable", "unsaved"} {
 			t.Run(how+" "+name, func(t *testing.T) {
 				t.Parallel()
+				place := place // each case has its own texts
 				v := newVictim(t, m, WorkspaceWrite, true)
 				path := filepath.Join(v.base, name)
 				config := strings.HasSuffix(name, "/.git/config")
