@@ -101,7 +101,7 @@ func New(c Config) *Box {
 	s := &shared{cfg: c, mode: c.Mode, network: c.Network}
 	b := &Box{shared: s}
 	s.places = gitguard.New(gitguard.Config{
-		Roots: func() []string { return s.cfg.Roots() }, Home: c.Home, HermesHome: c.HermesHome,
+		Roots: func() []string { return s.cfg.Roots() }, Home: c.Home, Environ: c.Environ, HermesHome: c.HermesHome,
 		Holds: b.holds, Inside: b.inside, Protect: s.holders.Protect, Notify: b.Report, Ends: c.Ends,
 	})
 	s.views.home, s.views.hermesHome, s.views.environ, s.views.path, s.views.read = c.Home, c.HermesHome, c.Environ, c.Path, c.Read

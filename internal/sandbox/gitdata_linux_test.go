@@ -77,6 +77,8 @@ var gitAttacks = []struct {
 	{id: "gitdir, NUL", script: evilCommon + `monitor evil/config; hook evil/hooks; mkdir sub x; cp .git/HEAD x; git config --file evil/config core.worktree "$PWD/sub"; echo ../evil > x/commondir; printf 'gitdir: ../x\000zzz' > sub/.git`, user: `cd sub`, review: true},
 	{id: "a link to a gitfile", script: evilCommon + `monitor evil/config; hook evil/hooks; mkdir sub mid; cp .git/HEAD mid; echo ../evil > mid/commondir; echo "gitdir: ../mid" > mid/gf; ln -s ../mid/gf sub/.git`, user: `cd sub`, review: true},
 	{id: "hooksPath for all repositories", setup: `mkdir .githooks; git config --global core.hooksPath .githooks; cp ../.gitconfig ../home`, script: `hook .githooks; mv .githooks g; hook .githooks`},
+	{id: "hooksPath in XDG_CONFIG_HOME", setup: `mkdir -p .githooks ../xdg/git; git config --file ../xdg/git/config core.hooksPath .githooks`, script: `hook .githooks; mv .githooks g; hook .githooks`, user: `export XDG_CONFIG_HOME=$BASE/xdg`},
+	{id: "hooksPath in GIT_CONFIG_GLOBAL", setup: `mkdir .githooks; git config --file ../global core.hooksPath .githooks`, script: `hook .githooks; mv .githooks g; hook .githooks`, user: `export GIT_CONFIG_GLOBAL=$BASE/global`},
 	{id: "hooksPath in the home", setup: `mkdir hk; ln -s ../ws ../home/ws; git config core.hooksPath '~/ws/hk'`, script: `hook hk; mv hk g; hook hk`},
 	{id: "a program of the settings", setup: `mkdir bin; printf '#!/bin/sh\n' > bin/fs; chmod +x bin/fs; git config core.fsmonitor bin/fs`, script: `cp m.sh bin/fs; mv bin b; mkdir bin; cp m.sh bin/fs`},
 	{id: "unlisted root", setup: `chmod 311 .`, script: `printf '[core]\n fsmonitor = %s/m.sh\n' "$PWD" >> .git/config; hook .git/hooks`},

@@ -105,7 +105,8 @@ func newVictim(t *testing.T, m Mechanism, mode Mode, network bool) *victim {
 	v.box = New(Config{
 		Mode: mode, Network: network, Roots: func() []string { return []string{v.ws} },
 		Home: v.home, HermesHome: v.hermes, Visible: []string{filepath.Join(v.hermes, "skills")},
-		Environ:   []string{"DOCKER_HOST=unix://" + filepath.Join(base, "docker.sock"), "SECRET_KEY=" + canary},
+		Environ: []string{"DOCKER_HOST=unix://" + filepath.Join(base, "docker.sock"), "SECRET_KEY=" + canary,
+			"XDG_CONFIG_HOME=" + filepath.Join(base, "xdg"), "GIT_CONFIG_GLOBAL=" + filepath.Join(base, "global")},
 		Mechanism: &m,
 	})
 	v.box.sockets = func() []string { // sockets of other tests close during this test

@@ -14,6 +14,7 @@ import (
 type Config struct {
 	Roots      func() []string // the workspace folders, absolute, as they are now
 	Home       string          // the user's home
+	Environ    []string        // the user's environment, which names git's settings
 	HermesHome string          // where reviews are kept for the next server; empty: nowhere
 	// Holds reports whether the sandbox holds places by mounts.
 	Holds func() bool

@@ -121,9 +121,7 @@ func (g *Guard) lookAt(brief bool) *Scene {
 	for _, r := range s.found.repos {
 		configs = append(configs, filepath.Join(r.dir, "config"), filepath.Join(r.dir, "config.worktree"))
 	}
-	for _, name := range globalSettings {
-		configs = append(configs, filepath.Join(g.cfg.Home, name))
-	}
+	configs = append(configs, g.cfg.settingsOfUser()...)
 	g.readSettings(configs)
 	s.global(g)
 	for _, e := range s.found.entries {
@@ -311,13 +309,26 @@ func (g *Guard) reviewed(key, value string) bool {
 	return g.review.approved == nil || had && slices.Contains(strings.Split(before, "\n"), oneLine(value))
 }
 
-// globalSettings are git's settings files for all repositories of the user.
-var globalSettings = []string{".gitconfig", ".config/git/config"}
+// settingsOfUser returns git's settings files for all repositories of the user.
+func (c Config) settingsOfUser() []string {
+	paths := []string{
+		"/etc/gitconfig", filepath.Join(c.Home, ".gitconfig"), filepath.Join(c.Home, ".config", "git", "config"),
+	}
+	for _, kv := range c.Environ {
+		switch name, value, _ := strings.Cut(kv, "="); {
+		case !filepath.IsAbs(value):
+		case name == "XDG_CONFIG_HOME":
+			paths = append(paths, filepath.Join(value, "git", "config"))
+		case name == "GIT_CONFIG_GLOBAL", name == "GIT_CONFIG_SYSTEM":
+			paths = append(paths, value)
+		}
+	}
+	return paths
+}
 
 // global records the hooks and files named in the user's global settings.
 func (s *Scene) global(g *Guard) {
-	for _, name := range globalSettings {
-		path := filepath.Join(g.cfg.Home, name)
+	for _, path := range g.cfg.settingsOfUser() {
 		all, _ := g.settings(path)
 		for _, one := range all {
 			switch name := strings.ToLower(one.name); {
