@@ -32,7 +32,11 @@ type instance struct {
 	config  file.Config
 }
 
-func (*instance) Close(context.Context) error { return nil }
+// Close ends the questions about edited files.
+func (x *instance) Close(context.Context) error {
+	x.config.Late.Close()
+	return nil
+}
 
 // order places the tools before the tools of other extensions.
 const order = -100

@@ -191,6 +191,23 @@ func (d Diagnoser) Diagnose(ctx context.Context, path string, wait time.Duration
 	return x.diagnose(ctx, path)
 }
 
+// Compare returns the errors and warnings of a file before and after an edit. See [file.Comparer].
+func (d Diagnoser) Compare(ctx context.Context, path string, old []byte) (before, after []file.Diagnostic, known bool, err error) {
+	x := d.Servers()
+	if x == nil {
+		return nil, nil, false, errors.New("no language server runs")
+	}
+	servers := x.own()
+	if servers == nil {
+		return nil, nil, false, errors.New("there are no language servers")
+	}
+	if _, err := x.reader().Stat(ctx, path); errors.Is(err, workspace.ErrNotFound) {
+		return nil, nil, false, nil // it was removed since
+	}
+	c, err := servers.Compare(ctx, path, old, x.settings().OnEdit)
+	return errorsAndWarnings(c.Before), errorsAndWarnings(c.After), c.Known, err
+}
+
 func (x *Instance) diagnose(ctx context.Context, path string) ([]file.Diagnostic, error) {
 	servers := x.own()
 	if servers == nil {
@@ -206,7 +223,10 @@ func (x *Instance) diagnose(ctx context.Context, path string) ([]file.Diagnostic
 	if !answer.Complete {
 		return nil, errors.New(answer.Server + " has not answered in time")
 	}
-	var found []file.Diagnostic
+	return errorsAndWarnings(list), nil
+}
+
+func errorsAndWarnings(list []message.Diagnostic) (found []file.Diagnostic) {
 	for _, d := range list {
 		if severity := severityOf(d.Severity); severity == "error" || severity == "warning" {
 			found = append(found, file.Diagnostic{
@@ -215,5 +235,5 @@ func (x *Instance) diagnose(ctx context.Context, path string) ([]file.Diagnostic
 			})
 		}
 	}
-	return found, nil
+	return found
 }

@@ -45,7 +45,7 @@ const (
 type diagnosis struct {
 	who    Diagnoser
 	late   *Late                   // of the session; may be nil
-	before map[string][]Diagnostic // by absolute path; files without an answer are missing
+	before map[string][]Diagnostic // by absolute path; files with unknown diagnostics are missing
 }
 
 // diagnose records the diagnostics of the files at paths before an edit.
@@ -53,18 +53,18 @@ func diagnose(ctx context.Context, env *callEnv, paths ...string) *diagnosis {
 	if env.Diagnoser == nil || !env.Diagnoser.CanDiagnose() {
 		return nil
 	}
-	var files []string
-	for _, p := range paths {
-		if abs, err := env.Files.Abs(p); err == nil {
-			files = append(files, abs)
-		}
-	}
 	d := &diagnosis{who: env.Diagnoser, late: env.Late, before: map[string][]Diagnostic{}}
 	var unknown []string
-	for _, path := range files {
-		if known, ok := env.Late.baseline(path); ok { // later problems belong to the edit before
+	for _, p := range paths {
+		path, err := env.Files.Abs(p)
+		if err != nil {
+			continue
+		}
+		known, comparable, edited := env.Late.baseline(path) // later problems belong to the edit before
+		switch {
+		case comparable:
 			d.before[path] = known
-		} else {
+		case !edited:
 			unknown = append(unknown, path)
 		}
 	}
@@ -76,6 +76,13 @@ func diagnose(ctx context.Context, env *callEnv, paths ...string) *diagnosis {
 // shorter, because editors do not report unchanged diagnostics.
 type Waiter interface {
 	WaitFor() time.Duration
+}
+
+// Comparer is a [Diagnoser] for earlier texts of a file, too.
+type Comparer interface {
+	// Compare returns the diagnostics of a file before an edit, with its text old, and its current
+	// diagnostics. If the first are unknown, or old is nil, known is false. It waits until ctx ends.
+	Compare(ctx context.Context, path string, old []byte) (before, after []Diagnostic, known bool, err error)
 }
 
 // waitFor returns how long an edit waits for new diagnostics.
@@ -115,38 +122,37 @@ type problems struct {
 	More        int      `json:"more_diagnostics,omitempty"` // number of unlisted diagnostics
 }
 
-// notice returns the problems added and fixed by an edit.
+// notice returns the problems added and fixed by an edit. [Late] keeps an answer that takes too long.
 func (d *diagnosis) notice(ctx context.Context, written ...*workspace.Written) (p problems) {
 	if d == nil {
 		return p
 	}
-	names := map[string]string{}
-	var files []string
-	for _, w := range written {
-		if _, answered := d.before[w.Path]; answered && w.New != nil {
-			names[w.Path] = w.Name
-			files = append(files, w.Path)
-		}
+	late := d.late
+	if late == nil {
+		late = new(Late)
+		defer late.Close()
 	}
-	if len(files) == 0 {
-		return p
-	}
+	var paths []string
+	var looks []*look
 	wait := d.waitFor()
-	now := d.ask(ctx, files, wait, wait+answerSlack)
-	var brought, fixed []string
-	for _, path := range files {
-		after, answered := now[path]
-		if !answered {
-			d.late.keep(d.who, path, names[path], d.before[path], nil, nil)
+	for _, w := range written {
+		if _, known := d.before[w.Path]; w.New == nil || !known && d.late == nil {
 			continue
 		}
-		news := newDiagnostics(d.before[path], after)
-		d.late.keep(d.who, path, names[path], both(d.before[path], after), append([]Diagnostic{}, after...), news)
-		for _, n := range news {
-			brought = append(brought, n.text(names[path]))
+		paths = append(paths, w.Path)
+		looks = append(looks, late.edit(d, w, wait))
+	}
+	limited, stop := context.WithTimeout(ctx, late.waitFor(wait)+answerSlack)
+	defer stop()
+	var brought, fixed []string
+	for i, l := range looks {
+		if l.wait(limited); !l.ended() {
+			late.setSlow(true)
 		}
-		for _, n := range newDiagnostics(after, d.before[path]) {
-			fixed = append(fixed, n.text(names[path]))
+		name, n := late.settle(paths[i], l)
+		brought = append(brought, n.came(name)...)
+		for _, f := range n.fixed {
+			fixed = append(fixed, f.text(name))
 		}
 	}
 	shown := min(len(brought), diagnosticsShown)

@@ -19,6 +19,18 @@ type slow struct {
 	looks   bool // it reports nothing until it has checked the file
 }
 
+func (s *slow) set(list ...Diagnostic) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.list = list
+}
+
+func (s *slow) setLooks(looks bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.looks = looks
+}
+
 func (s *slow) CanDiagnose() bool      { return true }
 func (s *slow) WaitFor() time.Duration { return s.waitFor }
 
@@ -41,23 +53,26 @@ func TestLate(t *testing.T) {
 	if got := late.Found(t.Context()); got != "" {
 		t.Errorf("without an edit: %s", got)
 	}
+	t.Cleanup(late.Close)
 	d := &diagnosis{who: who, late: late, before: map[string][]Diagnostic{"/a.x": who.list}}
 	if d.waitFor() != 7*time.Second || (&diagnosis{who: &slow{}}).waitFor() != newsLimit {
 		t.Error("an edit does not wait as long as the server says")
 	}
-	late.keep(who, "/a.x", "a.x", d.before["/a.x"], nil, nil)
-	who.list = []Diagnostic{{Message: "old"}, {Message: "new", Line: 3}}
-	if known, ok := late.baseline("/a.x"); !ok || len(known) != 1 {
+	if got := d.notice(t.Context(), &workspace.Written{Path: "/a.x", Name: "a.x", New: []byte("x")}); got.Diagnostics != nil {
+		t.Errorf("the result: %+v", got)
+	}
+	who.set(Diagnostic{Message: "old"}, Diagnostic{Message: "new", Line: 3})
+	if known, ok, _ := late.baseline("/a.x"); !ok || len(known) != 1 {
 		t.Errorf("the next edit compares with %v", known)
 	}
 	if got := late.Found(t.Context()); !strings.Contains(got, "a.x, line 3: error: new") || strings.Contains(got, "old") {
 		t.Errorf("late: %s", got)
 	}
-	who.looks = true // for a moment
+	who.setLooks(true) // for a moment
 	if got := late.Found(t.Context()); got != "" {
 		t.Errorf("while the editor looks: %s", got)
 	}
-	who.looks = false
+	who.setLooks(false)
 	if got := late.Found(t.Context()); got != "" {
 		t.Errorf("again: %s", got)
 	}
@@ -70,12 +85,13 @@ func TestGone(t *testing.T) {
 	between := Diagnostic{Message: "undefined: total", Line: 2}
 	who := &slow{list: []Diagnostic{{Message: "old"}}}
 	late := new(Late)
+	t.Cleanup(late.Close)
 	edit := func(then ...Diagnostic) problems {
 		d := &diagnosis{who: who, late: late, before: map[string][]Diagnostic{"/a.x": {{Message: "old"}}}}
-		if known, ok := late.baseline("/a.x"); ok {
+		if known, ok, _ := late.baseline("/a.x"); ok {
 			d.before["/a.x"] = known
 		}
-		who.list = append([]Diagnostic{{Message: "old"}}, then...)
+		who.set(append([]Diagnostic{{Message: "old"}}, then...)...)
 		return d.notice(t.Context(), &workspace.Written{Path: "/a.x", Name: "a.x", New: []byte("x")})
 	}
 	found := func(want string) {
@@ -88,10 +104,10 @@ func TestGone(t *testing.T) {
 	if got := edit(between); len(got.Diagnostics) != 1 {
 		t.Errorf("the result: %+v", got)
 	}
-	who.list = []Diagnostic{{Message: "old"}} // the other file was changed
+	who.set(Diagnostic{Message: "old"}) // the other file was changed
 	found("Problems that you were told and that are gone:\n" + text)
 	found("")
-	who.list = []Diagnostic{{Message: "old"}, between}
+	who.set(Diagnostic{Message: "old"}, between)
 	found("Problems that came after the results of your edits:\n" + text)
 	found("")
 	if got := edit(); len(got.Fixed) != 1 {

@@ -28,6 +28,7 @@ type document struct {
 	text    []byte
 	number  int // of the last publication of diagnostics before this version
 	used    int
+	held    int // number of calls waiting for the diagnostics of this version, an earlier text
 }
 
 // synchronize sends the current texts to the server: of path, of its open documents, and of unsaved
@@ -55,10 +56,27 @@ func (x *server) synchronize(ctx context.Context, path string) (doc document, er
 	return *x.docs.open[path], nil
 }
 
+// hold sends an earlier text of path to the server. It stays until the next call for this path. Calls
+// for other paths keep it until release.
+func (x *server) hold(ctx context.Context, path string, text []byte) (doc document, release func(), err error) {
+	x.docs.mu.Lock()
+	defer x.docs.mu.Unlock()
+	if err := x.replace(ctx, path, decode(text), false); err != nil {
+		return doc, nil, err
+	}
+	held := x.docs.open[path]
+	held.held++
+	return *held, func() {
+		x.docs.mu.Lock()
+		defer x.docs.mu.Unlock()
+		held.held--
+	}, nil
+}
+
 // others lists the documents besides path needed by the server.
 func (x *server) others(ctx context.Context, path string) (paths []string) {
-	for p := range x.docs.open {
-		if p != path {
+	for p, doc := range x.docs.open {
+		if p != path && doc.held == 0 {
 			paths = append(paths, p)
 		}
 	}
@@ -78,7 +96,11 @@ func (x *server) update(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	text := Decode(file)
+	return x.replace(ctx, path, Decode(file), !file.Open)
+}
+
+// replace opens a document with a text in the server, or changes it.
+func (x *server) replace(ctx context.Context, path string, text []byte, saved bool) error {
 	doc := x.docs.open[path]
 	switch {
 	case doc == nil:
@@ -91,19 +113,21 @@ func (x *server) update(ctx context.Context, path string) error {
 		return nil
 	}
 	doc.version, doc.text, doc.number = doc.version+1, text, x.publications(path)
-	err = x.rpc.Notify(ctx, "textDocument/didChange", map[string]any{
+	err := x.rpc.Notify(ctx, "textDocument/didChange", map[string]any{
 		"textDocument":   map[string]any{"uri": URIOf(path), "version": doc.version},
 		"contentChanges": []any{map[string]any{"text": string(text)}},
 	})
-	if err == nil && !file.Open { // a server may look at saved files only
+	if err == nil && saved { // a server may look at saved files only
 		err = x.rpc.Notify(ctx, "textDocument/didSave", map[string]any{"textDocument": map[string]any{"uri": URIOf(path)}})
 	}
 	return err
 }
 
 // Decode returns the text of a file as shown in an editor: in UTF-8, without a byte order mark.
-func Decode(file *workspace.File) []byte {
-	text := textenc.CharsetOf(file.Text).Decode(file.Text)
+func Decode(file *workspace.File) []byte { return decode(file.Text) }
+
+func decode(text []byte) []byte {
+	text = textenc.CharsetOf(text).Decode(text)
 	return bytes.TrimPrefix(text, []byte("\ufeff"))
 }
 

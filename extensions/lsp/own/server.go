@@ -46,6 +46,8 @@ type server struct {
 	working  map[string]bool
 	idles    bool // it has reported that it is idle; not all servers report it
 	problems map[string]published
+	notes    map[*note]bool
+	silent   bool   // it did not tell the diagnostics before an edit in time
 	size     int    // of the messages with problems, in bytes
 	missed   int    // calls without an answer, in a row
 	said     string // last line of its other output
@@ -469,6 +471,11 @@ func (x *server) publish(params json.RawMessage) {
 		now := published{p.Version, before.number + 1, list, len(params)}
 		if x.size += now.size - before.size; x.size > largestPublished {
 			x.size, now.list, now.size = x.size-now.size, nil, 0
+		}
+		for n := range x.notes {
+			if n.path == path && p.Version != nil && *p.Version == n.version && !x.loading() {
+				n.came, n.list = true, list
+			}
 		}
 		x.problems[path] = now
 	})

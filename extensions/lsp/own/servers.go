@@ -459,6 +459,98 @@ func (s *Servers) Problems(ctx context.Context, file string, start bool) (list [
 	return x.problems[file].list, Answer{Server: x.spec.name, Complete: complete && !x.loading()}, nil
 }
 
+// Compared are the diagnostics of a file before and after an edit.
+type Compared struct {
+	Before, After []message.Diagnostic
+	Known         bool // Before are those before the edit
+}
+
+// mostBefore is the part of the limit for an answer that the diagnostics before an edit may take.
+const mostBefore = 0.5
+
+// Compare returns the diagnostics of a file with its text before an edit, and as it is now. old is nil if those
+// before it are not needed. Compare waits until ctx ends, also for a server that loads its project. If start is
+// false, only a server that runs is asked.
+func (s *Servers) Compare(ctx context.Context, file string, old []byte, start bool) (c Compared, err error) {
+	if !start && !s.Has(file) {
+		return c, &NoServer{}
+	}
+	x, err := s.get(ctx, file)
+	if err != nil {
+		return c, err
+	}
+	x.begin()
+	defer x.end()
+	if old != nil {
+		note, err := x.earlier(ctx, file, old)
+		if err != nil {
+			return c, err
+		}
+		defer func() { // it may have come after the edit
+			x.mu.Lock()
+			defer x.mu.Unlock()
+			c.Before, c.Known = note.list, note.came
+			delete(x.notes, note)
+		}()
+	}
+	doc, err := x.synchronize(ctx, file)
+	if err != nil {
+		return c, err
+	}
+	if !x.published(ctx, file, doc) || !x.loaded(ctx) {
+		return c, fmt.Errorf("%s has not answered in time", x.spec.name)
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	c.After = x.problems[file].list
+	return c, nil
+}
+
+// note keeps the diagnostics of a version of a document, which later ones replace.
+type note struct {
+	path    string
+	version int32
+	came    bool
+	list    []message.Diagnostic
+}
+
+// earlier gives the server an earlier text of a file and waits a part of the limit for its diagnostics. The
+// caller removes the note.
+func (x *server) earlier(ctx context.Context, file string, text []byte) (*note, error) {
+	doc, release, err := x.hold(ctx, file, text)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	n := &note{path: file, version: doc.version}
+	x.mu.Lock()
+	if x.notes == nil {
+		x.notes = map[*note]bool{}
+	}
+	x.notes[n] = true
+	if last := x.problems[file]; last.version != nil && *last.version == n.version {
+		n.came, n.list = !x.loading(), last.list
+	}
+	limit := time.Duration(float64(x.owner.config.Limits().Wait) * mostBefore)
+	if x.silent {
+		limit = settled
+	}
+	x.mu.Unlock()
+	limited, stop := context.WithTimeout(ctx, limit)
+	defer stop()
+	came := x.published(limited, file, doc) && x.loaded(limited)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	last := x.problems[file]
+	switch {
+	case came && (last.version == nil || *last.version == n.version):
+		n.came, n.list, x.silent = true, last.list, false
+	case ctx.Err() == nil && !x.loading():
+		x.silent = true
+	}
+	return n, nil
+}
+
 // published waits for the diagnostics of a version of a document.
 func (x *server) published(ctx context.Context, file string, doc document) bool {
 	var last published
