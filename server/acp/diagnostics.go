@@ -20,9 +20,12 @@ func (c *Client) CanDiagnose() bool {
 	return can && c.unanswered.Load() < unansweredMost
 }
 
-// unansweredMost is how many requests in a row a client may leave without an answer
-// before it gets no more of them.
-const unansweredMost = 2
+// unansweredMost is how many requests in a row a client may leave without an answer for unansweredFor
+// before it gets no more of them. Requests that end earlier do not count: the client may be slow.
+const (
+	unansweredMost = 2
+	unansweredFor  = 8 * time.Second
+)
 
 // Diagnose asks the client for the diagnostics of a file.
 func (c *Client) Diagnose(ctx context.Context, path string, wait time.Duration) ([]file.Diagnostic, error) {
@@ -32,9 +35,10 @@ func (c *Client) Diagnose(ctx context.Context, path string, wait time.Duration) 
 // DiagnoseURI is Diagnose for a file as the client names it.
 func (c *Client) DiagnoseURI(ctx context.Context, uri string, wait time.Duration) ([]file.Diagnostic, error) {
 	var r acp.DiagnosticsResponse
+	began := time.Now()
 	err := c.peer.Call(ctx, acp.MethodDiagnostics, acp.DiagnosticsRequest{URI: uri, Wait: int(wait.Milliseconds())}, &r)
 	if err != nil {
-		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) && time.Since(began) >= unansweredFor {
 			c.unanswered.Add(1)
 		}
 		return nil, fmt.Errorf("asking the editor about %s: %w", uri, err)
