@@ -11,12 +11,13 @@ import (
 	"time"
 
 	"github.com/hermes-ls/hermes-ls/agent/model/fakemodel"
+	"github.com/hermes-ls/hermes-ls/internal/testneed"
 	"github.com/hermes-ls/hermes-ls/protocol"
 	"github.com/hermes-ls/hermes-ls/server/servertest"
 )
 
-// problemServer is a language server. A line "error X" is a problem. It reports them a while after each change:
-// "each" version, only the "newest" one, each one without its "number", or, without problems, "nothing" at first.
+// problemServer is a language server. A line "error X" is a problem. It reports after a delay, by mode:
+// "each" version, only the "newest", each without its "number", or, before the first problem, "nothing".
 const problemServer = `
 import json, sys, threading
 delay, mode = float(sys.argv[1]), sys.argv[2]
@@ -61,7 +62,7 @@ while True:
         send({"id": m["id"], "result": None})
 `
 
-// slowTools are tools of an editor that report the lines "error X" of a text a while after they have seen it.
+// slowTools are tools of an editor. They report the lines "error X" of a text after a delay.
 type slowTools struct {
 	delay time.Duration
 	text  func() string
@@ -71,7 +72,7 @@ type slowTools struct {
 	done  bool
 }
 
-// looked reports whether the tools have looked at the text that they saw first.
+// looked reports whether the tools have checked their first text.
 func (s *slowTools) looked() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -103,16 +104,16 @@ func (s *slowTools) diagnose(string, int) []protocol.Diagnostic {
 	return s.known
 }
 
-// TestProblemsOfEdits checks that the model is told each problem that an edit brings, however slow the tools that
-// find it are, that the next edit does not count it as old, and that the problems before are not told as new.
+// TestProblemsOfEdits checks with slow tools and editors: the model learns each problem of an edit once,
+// also if another edit follows at once, and old problems are never new.
 func TestProblemsOfEdits(t *testing.T) {
 	t.Parallel()
 	const second = time.Second
 	for name, tt := range map[string]struct {
 		own     string        // the mode of a language server of ours
-		reports time.Duration // that it, or the editor's tools, take
-		answers time.Duration // that the editor takes for each answer
-		unsure  bool          // the problems before are told, too, if no more is known
+		reports time.Duration // delay of the server or of the editor's tools
+		answers time.Duration // delay of each answer of the editor
+		unsure  bool          // old problems may be reported as unsure
 	}{
 		"a server":                               {own: "each", reports: second / 10},
 		"a server of 2 s":                        {own: "each", reports: 2 * second},
@@ -126,12 +127,15 @@ func TestProblemsOfEdits(t *testing.T) {
 		"no report without problems of 2 s":      {own: "nothing", reports: 2 * second},
 		"tools of the editor":                    {reports: second / 10},
 		"tools of the editor of 2 s":             {reports: 2 * second},
-		"tools of the editor of 5 s":             {reports: 5 * second},
+		"tools of the editor of 4 s":             {reports: 4 * second},
 		"an editor that answers after 2 s":       {answers: 2 * second, unsure: true},
-		"an editor that answers after 5 s":       {answers: 5 * second, unsure: true},
-		"an editor and its tools, each of a 2 s": {reports: 2 * second, answers: 2 * second, unsure: true},
+		"an editor that answers after 3 s":       {answers: 3 * second, unsure: true},
+		"an editor and its tools, each of 2 s": {reports: 2 * second, answers: 2 * second, unsure: true},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if tt.reports+tt.answers > second {
+				testneed.Long(t)
+			}
 			t.Parallel()
 			var e *servertest.Editor
 			m := fakemodel.New()
@@ -163,7 +167,7 @@ func TestProblemsOfEdits(t *testing.T) {
 				}
 			}
 			calls := 0
-			ask := func(name, args string) string { // what the model is told after a call
+			ask := func(name, args string) string { // what the model learns after a call
 				asked := make(chan struct{})
 				go func() { defer close(asked); e.Ask("go on") }()
 				x := m.Next()

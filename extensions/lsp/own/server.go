@@ -47,7 +47,7 @@ type server struct {
 	idles    bool // it has reported that it is idle; not all servers report it
 	problems map[string]published
 	notes    map[*note]bool
-	silent   bool   // it did not tell the diagnostics before an edit in time
+	silent   bool   // its diagnostics before an edit were late
 	size     int    // of the messages with problems, in bytes
 	missed   int    // calls without an answer, in a row
 	said     string // last line of its other output

@@ -462,15 +462,15 @@ func (s *Servers) Problems(ctx context.Context, file string, start bool) (list [
 // Compared are the diagnostics of a file before and after an edit.
 type Compared struct {
 	Before, After []message.Diagnostic
-	Known         bool // Before are those before the edit
+	Known         bool // Before holds the diagnostics before the edit
 }
 
-// mostBefore is the part of the limit for an answer that the diagnostics before an edit may take.
+// mostBefore is the part of the time limit for the diagnostics before an edit.
 const mostBefore = 0.5
 
-// Compare returns the diagnostics of a file with its text before an edit, and as it is now. old is nil if those
-// before it are not needed. Compare waits until ctx ends, also for a server that loads its project. If start is
-// false, only a server that runs is asked.
+// Compare returns the diagnostics of a file before an edit, with its text old, and now. If old is nil, it
+// returns only the current diagnostics. Compare waits until ctx ends, also for the load of a project. If
+// start is false, it asks only a running server.
 func (s *Servers) Compare(ctx context.Context, file string, old []byte, start bool) (c Compared, err error) {
 	if !start && !s.Has(file) {
 		return c, &NoServer{}
@@ -506,7 +506,7 @@ func (s *Servers) Compare(ctx context.Context, file string, old []byte, start bo
 	return c, nil
 }
 
-// note keeps the diagnostics of a version of a document, which later ones replace.
+// note keeps the diagnostics of a version of a document, until the end of a call.
 type note struct {
 	path    string
 	version int32
@@ -514,8 +514,8 @@ type note struct {
 	list    []message.Diagnostic
 }
 
-// earlier gives the server an earlier text of a file and waits a part of the limit for its diagnostics. The
-// caller removes the note.
+// earlier sends an earlier text of a file to the server and waits a part of the limit for its diagnostics.
+// The caller removes the note.
 func (x *server) earlier(ctx context.Context, file string, text []byte) (*note, error) {
 	doc, release, err := x.hold(ctx, file, text)
 	if err != nil {
