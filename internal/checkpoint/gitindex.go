@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/hermes-ls/hermes-ls/internal/gitrepo"
+	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
@@ -100,21 +101,59 @@ func within(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-// converts reports whether the settings of the user or the repository let git convert texts,
+// converts reports whether the settings of the repository, the user or the system let git convert texts,
 // such as line ends. Tracked attributes are found in the index.
 func converts(config []byte, common string) bool {
 	if _, err := os.Lstat(filepath.Join(common, "info", "attributes")); err == nil {
 		return true
 	}
 	home, _ := os.UserHomeDir() // without a home, there are no settings
-	global, _ := safefile.Read(filepath.Join(home, ".gitconfig"), safefile.Settings)
-	further, _ := safefile.Read(filepath.Join(home, ".config", "git", "config"), safefile.Settings)
-	for _, text := range [][]byte{config, global, further} {
+	further := os.Getenv("XDG_CONFIG_HOME")
+	if further == "" {
+		further = filepath.Join(home, ".config")
+	}
+	for _, path := range []string{filepath.Join(further, "git", "attributes"), "/etc/gitattributes"} {
+		if text, _ := safefile.Read(path, safefile.Settings); converting.Match(text) {
+			return true
+		}
+	}
+	texts := [][]byte{config}
+	todo := []string{"/etc/gitconfig", filepath.Join(home, ".gitconfig"), filepath.Join(further, "git", "config"), os.Getenv("GIT_CONFIG_GLOBAL")}
+	todo = append(todo, included(config, common, home)...)
+	for i := 0; i < len(todo) && i < mostSettings; i++ {
+		if text, err := safefile.Read(todo[i], safefile.Settings); err == nil {
+			texts = append(texts, text)
+			todo = append(todo, included(text, filepath.Dir(todo[i]), home)...)
+		}
+	}
+	for _, text := range texts {
 		if lower := strings.ToLower(string(text)); strings.Contains(lower, "autocrlf") || strings.Contains(lower, "attributesfile") {
 			return true
 		}
 	}
 	return runtime.GOOS == "windows"
+}
+
+// mostSettings limits the settings files that include each other.
+const mostSettings = 20
+
+// converting matches attributes with which git converts texts.
+var converting = lazyregexp.New(`(?m)^[^#\n]*\s-?(text|crlf|eol|ident|filter|working-tree-encoding)\b`)
+
+// included returns the paths in the settings of a file in dir, such as those of files that it includes.
+func included(text []byte, dir, home string) (paths []string) {
+	for line := range strings.Lines(string(text)) {
+		key, value, ok := strings.Cut(line, "=")
+		if !ok || !strings.EqualFold(strings.TrimSpace(key), "path") {
+			continue
+		}
+		value = strings.Trim(strings.TrimSpace(value), `"`)
+		if rest, ok := strings.CutPrefix(value, "~/"); ok {
+			value = filepath.Join(home, rest)
+		}
+		paths = append(paths, within(dir, value))
+	}
+	return paths
 }
 
 // findRepo returns the nearest parent of folder with a .git. If there is none, it returns "".
