@@ -66,7 +66,7 @@ var strict = map[string][]string{
 	"internal/shorten":     {},
 	"internal/markup":      {},
 	"internal/safefile":    {},
-	"internal/protected":   {},
+	"internal/protected":   {"internal/lazyregexp", "internal/safefile"},
 	"internal/tokens":      {},
 	"internal/lazyregexp":  {},
 	"config":               {"config", "internal/lazyregexp", "internal/safefile", "internal/shorten", "internal/textfile"},

@@ -11,6 +11,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/escape"
 	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 	"github.com/hermes-ls/hermes-ls/internal/markup"
+	"github.com/hermes-ls/hermes-ls/internal/protected"
 )
 
 // InstructionsLimit limits the project instructions of a session, personaLimit the user's own
@@ -121,39 +122,13 @@ func (c *collector) add(dir, path string, data []byte) (text string) {
 	return text
 }
 
-// mostImports limits the depth of imports, importsPerFile their number in a file.
-const (
-	mostImports    = 5
-	importsPerFile = 50
-)
-
-var (
-	importName = lazyregexp.New(`(?:^|[\s(])@([^\s@` + "`" + `]+)`)
-	codeSpan   = lazyregexp.New("`[^`]*`")
-	likeFile   = lazyregexp.New(`^(\.{0,2}/|~)|\.(md|mdc|markdown|txt|rst|adoc|json|jsonc|ya?ml|toml)$`)
-)
+// likeFile matches a name that looks like the path of a file.
+var likeFile = lazyregexp.New(`^(\.{0,2}/|~)|\.(md|mdc|markdown|txt|rst|adoc|json|jsonc|ya?ml|toml)$`)
 
 // imports adds the files named after @ in the text of a file, outside of code.
 func (c *collector) imports(dir, from, text string, depth int) {
-	fenced, left := "", importsPerFile
-	for i, line := range strings.Split(text, "\n") {
-		if mark := strings.TrimSpace(line); strings.HasPrefix(mark, "```") || strings.HasPrefix(mark, "~~~") {
-			if fenced == "" {
-				fenced = mark[:3]
-			} else if strings.HasPrefix(mark, fenced) {
-				fenced = ""
-			}
-			continue
-		}
-		if fenced != "" || !strings.Contains(line, "@") {
-			continue
-		}
-		for _, m := range importName.FindAllStringSubmatch(string(codeSpan.ReplaceAll([]byte(line), []byte("``"))), -1) {
-			name := strings.TrimRight(m[1], ".,;:!?)]}'\"")
-			if left--; left >= 0 && strings.ContainsAny(name, "./") {
-				c.importFile(dir, from, name, i+1, depth)
-			}
-		}
+	for _, one := range protected.ImportsIn(text) {
+		c.importFile(dir, from, one.Name, one.Line, depth)
 	}
 }
 
@@ -168,7 +143,7 @@ func (c *collector) importFile(dir, from, name string, line, depth int) {
 	}
 	var data []byte
 	err := errors.New("imports can be 5 levels deep")
-	if depth <= mostImports {
+	if depth <= protected.MostImports {
 		err = errors.New("it is outside of the workspace")
 		if !strings.HasPrefix(name, "~") {
 			data, err = c.Import(dir, path)

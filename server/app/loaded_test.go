@@ -71,7 +71,7 @@ func checkProtected(t *testing.T, name string) {
 		file += "/x/SKILL.md"
 	}
 	for _, dir := range []string{"/ws/", "/ws/sub/"} {
-		if v := policy.Write(dir+file, []string{"/ws"}, "/h"); v.Level != policy.Blocked && (v.Level != policy.Asks || !v.EveryMode) {
+		if v := policy.Write(dir+file, []string{"/ws"}, "/h", nil); v.Level != policy.Blocked && (v.Level != policy.Asks || !v.EveryMode) {
 			t.Errorf("a file tool writes %s%s: %v (%s)", dir, file, v.Level, v.Reason)
 		}
 	}

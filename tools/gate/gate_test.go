@@ -292,7 +292,7 @@ func TestGateWrite(t *testing.T) {
 	p := toolstest.UserAnswering(tools.DecisionSession)
 	g := New(Config{Mode: "off", Asker: p, Deny: []string{"write */secret/*"}})
 	for path, text := range map[string]string{"/ws/a": "", "/ws/AGENTS.md": "", "/ws/secret/a": "approvals.deny", "/ws/.git/hooks/x": "git hooks"} {
-		v := policy.Write(path, []string{"/ws"}, "/h")
+		v := policy.Write(path, []string{"/ws"}, "/h", nil)
 		want(t, path, g.Check(t.Context(), &tools.Env{}, tools.Call{}, tools.KindEdit, "Edit "+path, v), text)
 	}
 	if len(p.Asked) != 1 || p.Asked[0].Remember != "write /ws/AGENTS.md" {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hermes-ls/hermes-ls/internal/protected"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/tools"
 	"github.com/hermes-ls/hermes-ls/tools/policy"
@@ -82,18 +83,22 @@ func judgeWrite(bounds tools.Bounds, path string) (abs string, v policy.Verdict,
 		return "", v, err
 	}
 	roots := bounds.Files.Folders()
-	v = policy.Write(abs, roots, bounds.HermesHome)
+	var importer func(string) string
+	if tools.Local(bounds.Files) != nil {
+		importer = Importer(roots)
+	}
+	v = policy.Write(abs, roots, bounds.HermesHome, importer)
 	if named := workspace.FromURI(path); v.Level == policy.Runs {
 		if !filepath.IsAbs(named) {
 			named = filepath.Join(roots[0], named)
 		}
 		if named = filepath.Clean(named); named != abs {
-			v = stricter(v, policy.Write(named, append(roots, filepath.Dir(named)), bounds.HermesHome))
+			v = stricter(v, policy.Write(named, append(roots, filepath.Dir(named)), bounds.HermesHome, importer))
 		}
 	}
 	for _, read := range bounds.Files.Readings(path) { // at the time of the write it may resolve to another path
 		if read != abs {
-			v = stricter(v, policy.Write(read, roots, bounds.HermesHome))
+			v = stricter(v, policy.Write(read, roots, bounds.HermesHome, importer))
 		}
 	}
 	if v.Level == policy.Runs && bounds.Sandbox.ReadOnly() {
@@ -101,6 +106,11 @@ func judgeWrite(bounds tools.Bounds, path string) (abs string, v policy.Verdict,
 		v.Reason = "writes a file, although the session is read-only (sandbox.mode)"
 	}
 	return abs, v, nil
+}
+
+// Importer returns a function for [policy.Scope] that reads the instructions on this machine.
+func Importer(roots []string) func(path string) string {
+	return func(path string) string { return protected.Importer(path, roots) }
 }
 
 func stricter(a, b policy.Verdict) policy.Verdict {

@@ -76,6 +76,8 @@ type Scope struct {
 	// Resolve follows the symbolic links of an absolute path, of which the end
 	// need not exist. Nil: paths are taken as they are written.
 	Resolve func(path string) string
+	// Importer returns the instructions that import an absolute path, or "". It may be nil.
+	Importer func(path string) string
 	// Read returns the content of an executed file, such as a Makefile. Nil, or false: it is not
 	// read.
 	Read func(path string) (string, bool)
@@ -115,10 +117,11 @@ func Python(src string, p Scope) Verdict {
 }
 
 // Write judges writing a file. The path is absolute, with its links resolved as far as possible;
-// roots are the workspace folders and hermesHome is our own configuration.
-func Write(name string, roots []string, hermesHome string) Verdict {
+// roots are the workspace folders and hermesHome is our own configuration. If importer is not nil, it
+// returns the instructions that import a path, or "".
+func Write(name string, roots []string, hermesHome string, importer func(path string) string) Verdict {
 	key := "write " + escape.Line(name)
-	a := paths.Places{Roots: roots, HermesHome: hermesHome}.Write(name)
+	a := paths.Places{Roots: roots, HermesHome: hermesHome, Importer: importer}.Write(name)
 	v := Verdict{Commands: []string{key}, Reason: a.Reason, EveryMode: a.Settings}
 	if v.Level = levelOf(a); v.Level == Asks {
 		v.Keys = []string{key}
@@ -137,7 +140,7 @@ func levelOf(a paths.Access) Level {
 }
 
 func (p Scope) places() paths.Places {
-	return paths.Places{Roots: p.Roots, Temp: p.Temp, Home: p.Home, HermesHome: p.HermesHome, Resolve: p.Resolve}
+	return paths.Places{Roots: p.Roots, Temp: p.Temp, Home: p.Home, HermesHome: p.HermesHome, Resolve: p.Resolve, Importer: p.Importer}
 }
 
 // unparsed begins the reason for a command with a syntax error.

@@ -290,13 +290,13 @@ func TestWrite(t *testing.T) {
 		{"/ws/sub/.hermes/config.yaml", Blocked, false},
 		{"/ws/.Hermes/config.yaml", Blocked, false},
 	} {
-		v := Write(c.path, roots, "/h")
+		v := Write(c.path, roots, "/h", nil)
 		if v.Level != c.level || v.Level != Blocked && v.EveryMode != c.every {
 			t.Errorf("%q: %s every=%v (%s), want %s every=%v", c.path, v.Level, v.EveryMode, v.Reason, c.level, c.every)
 		}
 		checkShape(t, c.path, v)
 	}
-	if v := Write("/tmp/x", roots, "/h"); !slices.Equal(v.Keys, []string{"write /tmp/x"}) {
+	if v := Write("/tmp/x", roots, "/h", nil); !slices.Equal(v.Keys, []string{"write /tmp/x"}) {
 		t.Errorf("keys %q", v.Keys)
 	}
 }

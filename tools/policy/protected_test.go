@@ -23,7 +23,7 @@ func TestProtectedNames(t *testing.T) {
 		}
 		for _, folder := range []string{"", "sub/", "a/b c/"} {
 			for _, file := range []string{name, strings.ToUpper(name)} {
-				if v := Write("/ws/"+folder+file, here.Roots, "/h"); v.Level != Blocked && (v.Level != Asks || !v.EveryMode) {
+				if v := Write("/ws/"+folder+file, here.Roots, "/h", nil); v.Level != Blocked && (v.Level != Asks || !v.EveryMode) {
 					t.Errorf("write_file %s: %s every=%v", folder+file, v.Level, v.EveryMode)
 				}
 			}
@@ -32,12 +32,12 @@ func TestProtectedNames(t *testing.T) {
 	// A workspace in the folder of an agent is no setting of it, but its own settings are.
 	for name, asks := range map[string]bool{"a.go": false, ".claude/x": true, "sub/AGENTS.md": true} {
 		for _, root := range []string{"/home/u/.codex/worktrees/1/app", "/home/u/.hermes/worktrees/1"} {
-			if v := Write(root+"/"+name, []string{root}, "/h"); (v.Level == Asks) != asks {
+			if v := Write(root+"/"+name, []string{root}, "/h", nil); (v.Level == Asks) != asks {
 				t.Errorf("write_file %s in %s: %s", name, root, v.Level)
 			}
 		}
 	}
-	if v := Write("/home/u/.claude/skills/x.md", []string{"/home/u/.claude/skills"}, "/h"); v.Level != Asks {
+	if v := Write("/home/u/.claude/skills/x.md", []string{"/home/u/.claude/skills"}, "/h", nil); v.Level != Asks {
 		t.Errorf("a workspace in .claude: %s", v.Level)
 	}
 }
@@ -57,7 +57,7 @@ func TestProtectedFiles(t *testing.T) {
 	for _, file := range strings.Fields(files) {
 		for _, folder := range []string{"", "sub/", "a/b c/"} {
 			name := path.Join("/ws", folder+file)
-			if v := Write(name, here.Roots, "/h"); v.Level != Asks || !v.EveryMode {
+			if v := Write(name, here.Roots, "/h", nil); v.Level != Asks || !v.EveryMode {
 				t.Errorf("write_file %s: %s every=%v", name, v.Level, v.EveryMode)
 			}
 			q := quote(field{text: name})
@@ -78,7 +78,7 @@ func TestProtectedFiles(t *testing.T) {
 		"docs/agents/x.md agents/x.md src/claude/x.py Makefile .dockerignore Dockerfile .gitattributes .nvmrc .python-version mcp.json " +
 		// Nothing runs code of these before the user starts a command: see docs/safety.md.
 		".clangd conftest.py .vimspector.json .eslintrc.json .prettierrc.json vite.config.ts .github/dependabot.yml hooks/x agents/x instructions/x .hermes/chats/x.md") {
-		if v := Write("/ws/"+file, here.Roots, "/h"); v.Level != Runs {
+		if v := Write("/ws/"+file, here.Roots, "/h", nil); v.Level != Runs {
 			t.Errorf("write_file %s: %s (%s)", file, v.Level, v.Reason)
 		}
 	}

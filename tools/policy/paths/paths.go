@@ -37,6 +37,8 @@ type Places struct {
 	Home       string   // of the user
 	HermesHome string   // our own configuration
 	Resolve    func(path string) string
+	// Importer returns the instructions that import an absolute path, or "". It may be nil.
+	Importer func(path string) string
 }
 
 // Access is the verdict on writing a path. Without a reason, it is allowed.
@@ -83,6 +85,9 @@ func (p Places) Classify(name string) Access {
 	if a := special(p.within(folded)); a.Reason != "" {
 		return a
 	}
+	if a := p.imported(name); a.Reason != "" {
+		return a
+	}
 	switch {
 	case strings.HasPrefix(name, Unknown):
 		return Access{Reason: "writes to a place that cannot be seen"}
@@ -90,6 +95,17 @@ func (p Places) Classify(name string) Access {
 		return Access{Reason: "writes to /etc"}
 	case !p.Inside(name) && !p.OwnTemp(name):
 		return Access{Reason: "writes outside the workspace"}
+	}
+	return Access{}
+}
+
+// imported judges a path that instructions import.
+func (p Places) imported(name string) Access {
+	if p.Importer == nil || Marked(name) || !p.Inside(name) {
+		return Access{}
+	}
+	if from := p.Importer(name); from != "" {
+		return Access{false, "changes what agents obey or run (imported by " + Visible(path.Base(Slashes(from))) + ")", true}
 	}
 	return Access{}
 }
