@@ -103,7 +103,7 @@ func (r *record) called(t traced, shown []tools.Content) {
 
 // report returns the answer: the text after the last call and prompt. If there is none, it
 // returns "".
-func (r *record) report() string { return strings.TrimSpace(r.speaking.String()) }
+func (r *record) report() string { return strings.TrimSpace(tools.WithoutControls(r.speaking.String())) }
 
 // Limits of the text about a child without a report, in bytes.
 const (
@@ -124,7 +124,7 @@ func (r *record) partial() string {
 		said = append(slices.Clip(said), text)
 	}
 	if len(said) > 0 {
-		b.WriteString(" What it said on the way:\n\n" + excerpt(strings.Join(said, "\n\n"), saidTold))
+		b.WriteString(" What it said on the way:\n\n" + excerpt(tools.WithoutControls(strings.Join(said, "\n\n")), saidTold))
 	}
 	if len(r.trace) == 0 {
 		b.WriteString("\n\nIt made no calls.")

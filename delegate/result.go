@@ -215,5 +215,5 @@ func shownText(goal string, o *outcome) string {
 	if o.Error != "" {
 		text += " (" + shorten.OneLine(o.Error, 200) + ")"
 	}
-	return text + "\n\n" + o.shortened(2000).Summary
+	return tools.WithoutControls(text + "\n\n" + o.shortened(2000).Summary)
 }

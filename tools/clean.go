@@ -229,11 +229,11 @@ func control(r rune) bool {
 	return r < ' ' && r != '\t' && r != '\n' && r != '\r' && r != '\f' || r >= 0x7f && r < 0xa0
 }
 
-// WithoutControls returns a model's text without control characters. In a terminal they could hide a
-// question or fill the clipboard. Some editors treat a lone carriage return as a line end, or reject
+// WithoutControls returns a model's text without control characters and marks of text direction. In
+// a terminal they could hide a question or fill the clipboard, and in a chat reorder the text. Some editors treat a lone carriage return as a line end, or reject
 // NUL. Line feeds and tabs stay.
 func WithoutControls(s string) string {
-	drop := func(r rune) bool { return r == '\r' || r == '\f' || control(r) }
+	drop := func(r rune) bool { return r == '\r' || r == '\f' || control(r) || direction(r) }
 	if !strings.ContainsFunc(s, drop) {
 		return s
 	}

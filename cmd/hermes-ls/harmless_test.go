@@ -3,7 +3,19 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"github.com/hermes-ls/hermes-ls/agent"
 )
+
+// The JSON lines of run contain the model's text without marks of text direction.
+func TestJSONEventsHaveNoDirections(t *testing.T) {
+	t.Parallel()
+	for _, e := range []agent.Event{agent.Text{Text: "a\u202eb\n\u2066c"}, agent.Thought{Text: "a\u202eb\n\u2066c"}} {
+		if got := jsonEvent(e)["text"]; got != "ab\nc" {
+			t.Errorf("%T: %+q", e, got)
+		}
+	}
+}
 
 func TestHarmless(t *testing.T) {
 	t.Parallel()

@@ -142,9 +142,9 @@ func (h *terminalHost) failed(err error) error {
 func jsonEvent(e agent.Event) map[string]any {
 	switch e := e.(type) {
 	case agent.Text:
-		return map[string]any{"type": "text", "messageId": e.MessageID, "text": e.Text}
+		return map[string]any{"type": "text", "messageId": e.MessageID, "text": tools.WithoutControls(e.Text)}
 	case agent.Thought:
-		return map[string]any{"type": "thought", "messageId": e.MessageID, "text": e.Text}
+		return map[string]any{"type": "thought", "messageId": e.MessageID, "text": tools.WithoutControls(e.Text)}
 	case agent.CallStarted:
 		return map[string]any{"type": "tool_call", "id": e.Call.ID, "tool": e.Call.Name, "title": e.Title, "arguments": e.Call.Args}
 	case agent.CallEnded:

@@ -14,6 +14,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/tools"
 	"github.com/hermes-ls/hermes-ls/tools/file"
+	"github.com/hermes-ls/hermes-ls/tools/gate"
 )
 
 //go:embed look.md
@@ -55,11 +56,11 @@ func title(in input) string {
 	return "Look at " + in.ImageURL
 }
 
-func (x *instance) run(ctx context.Context, env *tools.Env, _ tools.Call, in input) (tools.Result, error) {
+func (x *instance) run(ctx context.Context, env *tools.Env, call tools.Call, in input) (tools.Result, error) {
 	if strings.TrimSpace(in.ImageURL) == "" {
 		return tools.Fail("image_url is empty; give a path, an address or a data URL"), nil
 	}
-	name, data, place, err := x.read(ctx, env, in.ImageURL)
+	name, data, place, err := x.read(ctx, env, call, in)
 	if err != nil {
 		if ctx.Err() != nil {
 			return tools.Result{}, ctx.Err()
@@ -102,7 +103,8 @@ func (x *instance) result(ctx context.Context, env *tools.Env, fitted tools.Imag
 }
 
 // read returns the bytes of a picture and a name for it. If it is a file, place is its path.
-func (x *instance) read(ctx context.Context, env *tools.Env, from string) (name string, data []byte, place string, err error) {
+func (x *instance) read(ctx context.Context, env *tools.Env, call tools.Call, in input) (name string, data []byte, place string, err error) {
+	from := in.ImageURL
 	scheme, rest, _ := strings.Cut(from, ":")
 	switch strings.ToLower(scheme) {
 	case "data":
@@ -116,6 +118,9 @@ func (x *instance) read(ctx context.Context, env *tools.Env, from string) (name 
 			return "", nil, "", fmt.Errorf("%s was not read: %w", tools.OneLine(from, 300), err)
 		}
 		return nameOf(from), data, "", nil
+	}
+	if err := gate.CheckRead(ctx, env, x.bounds, call, tools.KindRead, title(in), from); err != nil {
+		return "", nil, "", err
 	}
 	data, place, err = file.ReadPicture(ctx, x.bounds, env, from)
 	return from, data, place, err

@@ -15,8 +15,10 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/extension"
+	"github.com/hermes-ls/hermes-ls/internal/sandbox"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/tools"
+	"github.com/hermes-ls/hermes-ls/tools/gate"
 	"github.com/hermes-ls/hermes-ls/tools/toolstest"
 )
 
@@ -160,4 +162,47 @@ func TestOffered(t *testing.T) {
 		t.Errorf("the tool has %d bytes in a request, the limit is 300: %s", len(text)+1, text)
 	}
 	t.Logf("%d bytes", len(text)+1)
+}
+
+// If the workspace is the home directory, a picture in a place hidden from commands requires
+// approval, as for read_file. This also applies behind a link, and in every mode.
+func TestPicturesInPrivatePlacesAsk(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	for _, name := range []string{".ssh/key.png", "a.png"} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(home, name)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(home, name), pictureOf(t, 30, 20), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(".ssh/key.png", filepath.Join(home, "link.png")); err != nil {
+		t.Fatal(err)
+	}
+	ws, err := workspace.Open([]string{home}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = ws.Close() })
+	x := &instance{Options{}, tools.Bounds{Files: ws, Sandbox: sandbox.New(sandbox.Config{Mode: sandbox.WorkspaceWrite, Roots: ws.Folders, Home: home})}}
+	set := toolstest.Set(t, x.tool())
+	for _, c := range []struct {
+		from string
+		asks bool
+	}{{".ssh/key.png", true}, {filepath.Join(home, ".ssh/key.png"), true}, {"link.png", true}, {"a.png", false}} {
+		for _, mode := range []string{"ask", "off"} {
+			for _, say := range []tools.Decision{tools.DecisionOnce, tools.DecisionDeny} {
+				user := toolstest.UserAnswering(say)
+				env := &tools.Env{
+					Reader: tools.Reader{Sees: func() bool { return true }}, Dispatch: tools.Dispatch{Set: set},
+					Gate: gate.New(gate.Config{Asker: user, Mode: mode}),
+				}
+				r := toolstest.Call(t, set, env, "vision_analyze", map[string]string{"image_url": c.from, "question": "?"}, new(json.RawMessage))
+				if asked := len(user.Asked) == 1; asked != c.asks || (len(r.Images) == 1) != (!c.asks || say == tools.DecisionOnce) {
+					t.Errorf("%s, mode %s, answered %s: asked %v: %s, %d pictures", c.from, mode, say, user.Asked, r.JSON, len(r.Images))
+				}
+			}
+		}
+	}
 }

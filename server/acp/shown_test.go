@@ -60,10 +60,10 @@ func TestQuestionHoldsNothingHidden(t *testing.T) {
 	}
 }
 
-// The model's text, its calls and its subagents cannot control a client's terminal.
+// The model's text, its calls and its subagents cannot control a client's terminal, or reorder text.
 func TestAnswerDoesNotSteerATerminal(t *testing.T) {
 	t.Parallel()
-	const hostile = "a\x1b[8m\x1b]52;c;ZXZpbA==\x07\u009b2Jbc\x7f"
+	const hostile = "a\x1b[8m\x1b]52;c;ZXZpbA==\x07\u009b2Jb\u202ec\u2066\u200f\x7f"
 	goal, err := json.Marshal(map[string]any{"goal": hostile, "toolsets": []string{"file"}})
 	if err != nil {
 		t.Fatal(err)
@@ -94,7 +94,9 @@ func checkSteers(t *testing.T, value any) {
 	t.Helper()
 	switch v := value.(type) {
 	case string:
-		if strings.ContainsFunc(v, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }) {
+		if strings.ContainsFunc(v, func(r rune) bool {
+			return unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Bidi_Control, r)
+		}) {
 			t.Errorf("raw: %q", v)
 		}
 	case []any:

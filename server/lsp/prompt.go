@@ -239,7 +239,7 @@ func (f *fanOut) Event(e agent.Event) {
 func (f *fanOut) answerText() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return tools.StripControl(f.text.String())
+	return tools.WithoutControls(tools.StripControl(f.text.String()))
 }
 
 // asking is a prompt that hermes-ls writes for a location. The user sees the text and not the

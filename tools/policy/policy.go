@@ -76,7 +76,7 @@ type Scope struct {
 	// Resolve follows the symbolic links of an absolute path, of which the end
 	// need not exist. Nil: paths are taken as they are written.
 	Resolve func(path string) string
-	// Importer returns the instructions that import an absolute path, or "". It may be nil.
+	// Importer returns the instructions with an import of an absolute path, or "". It may be nil.
 	Importer func(path string) string
 	// Read returns the content of an executed file, such as a Makefile. Nil, or false: it is not
 	// read.
@@ -118,7 +118,7 @@ func Python(src string, p Scope) Verdict {
 
 // Write judges writing a file. The path is absolute, with its links resolved as far as possible;
 // roots are the workspace folders and hermesHome is our own configuration. If importer is not nil, it
-// returns the instructions that import a path, or "".
+// returns the instructions with an import of a path, or "".
 func Write(name string, roots []string, hermesHome string, importer func(path string) string) Verdict {
 	key := "write " + escape.Line(name)
 	a := paths.Places{Roots: roots, HermesHome: hermesHome, Importer: importer}.Write(name)

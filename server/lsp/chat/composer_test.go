@@ -56,6 +56,16 @@ func TestComposer(t *testing.T) {
 	checkComposed(t, "", "")
 }
 
+// Marks of text direction in an answer would reorder the text that the user reads.
+func TestComposerLeavesOutDirections(t *testing.T) {
+	t.Parallel()
+	c := newComposer()
+	c.text("a\u202eb\u2066c\u2069 \u200fד\u200e\u061c")
+	if got := c.drain(); got != "abc ד" {
+		t.Errorf("composed %+q", got)
+	}
+}
+
 // Spaces at the end of the output come with the next word.
 func TestComposerKeepsSpaces(t *testing.T) {
 	t.Parallel()

@@ -37,7 +37,7 @@ type Places struct {
 	Home       string   // of the user
 	HermesHome string   // our own configuration
 	Resolve    func(path string) string
-	// Importer returns the instructions that import an absolute path, or "". It may be nil.
+	// Importer returns the instructions with an import of an absolute path, or "". It may be nil.
 	Importer func(path string) string
 }
 
@@ -99,7 +99,7 @@ func (p Places) Classify(name string) Access {
 	return Access{}
 }
 
-// imported judges a path that instructions import.
+// imported judges writing a file imported by instructions.
 func (p Places) imported(name string) Access {
 	if p.Importer == nil || Marked(name) || !p.Inside(name) {
 		return Access{}
