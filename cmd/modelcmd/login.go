@@ -3,12 +3,14 @@ package modelcmd
 import (
 	"bufio"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -31,7 +33,7 @@ func Login() *cobra.Command {
 			"Without a terminal the answers are read from stdin, a line each.",
 		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return login(config.Home(os.Environ()), provider, newAsker(cmd))
+			return login(cmd.Context(), config.Home(os.Environ()), provider, newAsker(cmd))
 		},
 	}
 	cmd.Flags().StringVar(&provider, "provider", "", "who serves the model, instead of being asked: "+strings.Join(loginProviders(), ", "))
@@ -49,21 +51,17 @@ func loginProviders() []string {
 	return names
 }
 
-func login(home, provider string, a *asker) error {
+func login(ctx context.Context, home, provider string, a *asker) error {
 	if provider == "" {
-		fmt.Fprintf(a.out, "Who serves the model? There are %s.\n(custom is any OpenAI-compatible endpoint.)\n", strings.Join(loginProviders(), ", "))
 		var err error
-		if provider, err = a.line("Provider [openai]: "); err != nil {
+		if provider, err = loginProvider(a); err != nil {
 			return err
-		}
-		if provider == "" {
-			provider = "openai"
 		}
 	}
 	if !slices.Contains(loginProviders(), provider) {
 		return cli.Usage(fmt.Errorf("%q is no provider; there are %s", provider, strings.Join(loginProviders(), ", ")))
 	}
-	if err := loginEndpoint(home, provider, a); err != nil {
+	if err := loginEndpoint(ctx, home, provider, a); err != nil {
 		return err
 	}
 	if name := config.KeyName(provider); name != "" {
@@ -87,9 +85,20 @@ func login(home, provider string, a *asker) error {
 	return nil
 }
 
+// loginProvider asks who serves the model.
+func loginProvider(a *asker) (string, error) {
+	names := loginProviders()
+	if provider, listed, err := a.choose("Provider", providerEntries(names), "openai", false); listed {
+		return provider, err
+	}
+	fmt.Fprintf(a.out, "Who serves the model? There are %s.\n(custom is any OpenAI-compatible endpoint.)\n", strings.Join(names, ", "))
+	provider, err := a.line("Provider [openai]: ")
+	return cmp.Or(provider, "openai"), err
+}
+
 // loginEndpoint sets the address of a custom provider, and the model of all providers but
 // openai.
-func loginEndpoint(home, provider string, a *asker) error {
+func loginEndpoint(ctx context.Context, home, provider string, a *asker) error {
 	now := app.Config().Load(home, config.Options{}).Model
 	base := ""
 	if provider == "custom" {
@@ -110,12 +119,31 @@ func loginEndpoint(home, provider string, a *asker) error {
 	if p, _ := catalog.Find(provider); p.Model != "" && provider != "openrouter" {
 		usual = p.Model
 	}
-	name, err := a.line(fmt.Sprintf("Model [%s]: ", usual))
+	name, err := loginModel(ctx, home, provider, usual, a)
 	if err != nil || name == "" && usual == now.Default {
 		return err
 	}
 	return app.Config().Set(home, "model.default", cmp.Or(name, usual))
 }
+
+// loginModel asks for the model. If the endpoint lists its models to a request with the key that
+// is stored, the terminal shows the list.
+func loginModel(ctx context.Context, home, provider, usual string, a *asker) (string, error) {
+	if a.terminal >= 0 {
+		ctx, stop := context.WithTimeout(ctx, listWait)
+		defer stop()
+		models, err := List(ctx, app.Config().Load(home, config.Options{Environ: os.Environ()}), provider)
+		if err == nil {
+			if id, listed, err := a.choose("Model", entriesOf(models), usual, true); listed {
+				return strings.TrimPrefix(id, provider+"/"), err
+			}
+		}
+	}
+	return a.line(fmt.Sprintf("Model [%s]: ", usual))
+}
+
+// listWait limits the wait for a list of models. Without it the model is asked for by name.
+const listWait = 10 * time.Second
 
 // asker asks questions on the input and output of the program.
 type asker struct {

@@ -39,7 +39,7 @@ func TestLogin(t *testing.T) {
 				t.Fatal(err)
 			}
 			var out bytes.Buffer
-			err := login(home, tc.provider, &asker{in: bufio.NewReader(strings.NewReader(tc.answers)), out: &out, terminal: -1})
+			err := login(t.Context(), home, tc.provider, &asker{in: bufio.NewReader(strings.NewReader(tc.answers)), out: &out, terminal: -1})
 			if tc.wrong != "" {
 				if err == nil || !strings.Contains(err.Error(), tc.wrong) {
 					t.Errorf("error %v, want %s", err, tc.wrong)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -220,4 +221,16 @@ func (m *menu) sequence() string {
 		}
 	}
 	return sequences[text]
+}
+
+// providerEntries returns the menu of providers.
+func providerEntries(names []string) []entry {
+	all := make([]entry, len(names))
+	for i, name := range names {
+		all[i].name = name
+	}
+	if i := slices.Index(names, "custom"); i >= 0 {
+		all[i].more = "any endpoint with OpenAI's Chat Completions"
+	}
+	return all
 }

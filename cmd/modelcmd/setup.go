@@ -195,14 +195,7 @@ func writeSettings(home string, changes [][2]string) error {
 // chooseProvider asks for a provider with a supported setup.
 func chooseProvider(home string, now *config.Loaded, a *asker) (string, error) {
 	names := slices.DeleteFunc(now.ProviderNames(), func(name string) bool { return name == "auto" || name == "embedded" })
-	all := make([]entry, len(names))
-	for i, name := range names {
-		all[i].name = name
-	}
-	if i := slices.Index(names, "custom"); i >= 0 {
-		all[i].more = "any endpoint with OpenAI's Chat Completions"
-	}
-	if provider, ok, err := a.choose("Provider", all, "openai", false); ok {
+	if provider, ok, err := a.choose("Provider", providerEntries(names), "openai", false); ok {
 		return provider, err
 	}
 	fmt.Fprintf(a.out, "Providers: %s.\n(custom is any endpoint with OpenAI's Chat Completions.)\n", strings.Join(names, ", "))
