@@ -21,7 +21,7 @@ const (
 	maxPackageLines = 4000
 	maxMethods      = 45
 	maxFields       = 20
-	maxBackArrows   = 35 // percent, in packages with at least minArrows
+	maxBackArrows   = 30 // percent, in packages with at least minArrows
 	minArrows       = 10
 )
 
@@ -40,7 +40,9 @@ var largePackages = map[string]string{
 // get smaller, and is removed when the limit holds.
 var stillOver = map[string]int{
 	"arrows back in agent/model/messages":     36,
+	"arrows back in cmd/hermes-ls/demo":       33,
 	"arrows back in cmd/mcpcmd":               38,
+	"arrows back in cmd/modelcmd":             33,
 	"arrows back in server/lsp/editor":        40,
 	"fields of agent.Config":                  22,
 	"fields of agent/model.inline":            24,
