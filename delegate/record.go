@@ -103,7 +103,9 @@ func (r *record) called(t traced, shown []tools.Content) {
 
 // report returns the answer: the text after the last call and prompt. If there is none, it
 // returns "".
-func (r *record) report() string { return strings.TrimSpace(tools.WithoutControls(r.speaking.String())) }
+func (r *record) report() string {
+	return strings.TrimSpace(tools.WithoutControls(r.speaking.String()))
+}
 
 // Limits of the text about a child without a report, in bytes.
 const (
