@@ -94,8 +94,8 @@ func (x *instance) expand(ctx context.Context, p extension.Prompt) (d extension.
 			used += n
 		}
 		if err != nil {
-			a = extension.Attachment{Name: r.Text, Text: "Not attached: " + err.Error() + "."}
-			x.session.Notify(fmt.Sprintf("%s is not attached: %s.", r.Text, strings.TrimSuffix(forUser(err), ".")))
+			a = extension.Attachment{Name: r.Text, Text: "Not attached: " + sentence(err.Error())}
+			x.session.Notify(fmt.Sprintf("%s is not attached: %s", r.Text, sentence(forUser(err))))
 		}
 		if x.session.Redact != nil {
 			a.Text = x.session.Redact(a.Text)
@@ -106,6 +106,14 @@ func (x *instance) expand(ctx context.Context, p extension.Prompt) (d extension.
 		x.session.Notify(fmt.Sprintf("The references of this prompt have about %d tokens, more than a quarter of the context window.", used))
 	}
 	return d, nil
+}
+
+// sentence ends a text with a period, if it has no end.
+func sentence(text string) string {
+	if strings.HasSuffix(text, "?") || strings.HasSuffix(text, ".") {
+		return text
+	}
+	return text + "."
 }
 
 // fileLike reports whether a name can only mean a file: by its form, or because its first directory or the file is there.

@@ -321,7 +321,7 @@ func (o *holder) start(plan *confine.Plan, shown string) (err error) {
 		return err
 	}
 	if err := unix.SetNonblock(ours, true); err != nil {
-		return err
+		return errors.Join(err, unix.Close(ours), unix.Close(theirs))
 	}
 	o.socket, o.fd = os.NewFile(uintptr(ours), "holder"), ours
 	stdin := os.NewFile(uintptr(theirs), "holder's")

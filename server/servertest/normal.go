@@ -47,8 +47,6 @@ func clip(s string) string {
 // laneOf returns the sort key of a message. If it is "", the message is left out.
 func laneOf(f Frame) string {
 	switch {
-	case f.Method == "" && f.Error == nil:
-		return "1 answer " + string(f.ID)
 	case f.Method == "":
 		return "1 answer " + string(f.ID)
 	case f.Method == "$/progress" && bytes.Contains(f.Params, []byte(`"kind":"report"`)):
