@@ -229,11 +229,12 @@ func control(r rune) bool {
 	return r < ' ' && r != '\t' && r != '\n' && r != '\r' && r != '\f' || r >= 0x7f && r < 0xa0
 }
 
-// WithoutControls returns a model's text without control characters and marks of text direction. In
-// a terminal they could hide a question or fill the clipboard, and in a chat reorder the text. Some editors treat a lone carriage return as a line end, or reject
-// NUL. Line feeds and tabs stay.
+// WithoutControls returns a model's text without control characters and without characters that
+// reorder text. They could hide a question, fill the clipboard of a terminal, or show the text in
+// another order. Some editors treat a lone carriage return as a line end, or reject NUL. Line feeds
+// and tabs stay, and the marks of right-to-left scripts, which order only their neighbors.
 func WithoutControls(s string) string {
-	drop := func(r rune) bool { return r == '\r' || r == '\f' || control(r) || direction(r) }
+	drop := func(r rune) bool { return r == '\r' || r == '\f' || control(r) || reorders(r) }
 	if !strings.ContainsFunc(s, drop) {
 		return s
 	}
@@ -244,6 +245,9 @@ func WithoutControls(s string) string {
 		return r
 	}, s)
 }
+
+// reorders reports whether r embeds, overrides or isolates the direction of the text behind it.
+func reorders(r rune) bool { return r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 }
 
 // StripControl removes escape sequences and other control characters from text. Unlike
 // [PlainText], it changes nothing else.

@@ -63,7 +63,7 @@ func TestQuestionHoldsNothingHidden(t *testing.T) {
 // The model's text, its calls and its subagents cannot control a client's terminal, or reorder text.
 func TestAnswerDoesNotSteerATerminal(t *testing.T) {
 	t.Parallel()
-	const hostile = "a\x1b[8m\x1b]52;c;ZXZpbA==\x07\u009b2Jb\u202ec\u2066\u200f\x7f"
+	const hostile = "a\x1b[8m\x1b]52;c;ZXZpbA==\x07\u009b2Jb\u202ec\u2066\x7f"
 	goal, err := json.Marshal(map[string]any{"goal": hostile, "toolsets": []string{"file"}})
 	if err != nil {
 		t.Fatal(err)
