@@ -5,7 +5,6 @@ import (
 	"context"
 	"io"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/hermes-ls/hermes-ls/agent/prompt"
@@ -136,11 +135,7 @@ func newSandbox(svc *Service, conf *config.Loaded, ws *workspace.Workspace, n *n
 		Notice: func(text string) { n.show("Sandbox: " + text + ".") },
 		Report: func(enforced string, gaps []string) {
 			svc.Log.Info("sandbox", "session", n.id, "enforced", enforced, "gaps", gaps)
-			text := "Sandbox: " + enforced + "."
-			if len(gaps) > 0 {
-				text += " Not enforced: " + strings.Join(gaps, ". ") + "."
-			}
-			n.mention(text)
+			n.limits(enforced, gaps)
 		},
 	})
 }

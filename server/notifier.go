@@ -39,6 +39,16 @@ func (n *notifier) show(text string) {
 // calls.
 func (n *notifier) mention(text string) { n.sink(nil).Event(agent.Notice{Text: text}) }
 
+// limits tells the user what the sandbox of the session enforces. Each host shows gaps, also in a turn.
+func (n *notifier) limits(enforced string, gaps []string) {
+	text := "Sandbox: " + enforced + "."
+	if len(gaps) == 0 {
+		n.mention(text)
+		return
+	}
+	n.show(text + " Not enforced: " + strings.Join(gaps, ". ") + ".")
+}
+
 // during makes turn the sink of the running turn, until the turn calls ended.
 func (n *notifier) during(turn agent.Sink) (ended func()) {
 	set := func(to agent.Sink) {

@@ -6,10 +6,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hermes-ls/hermes-ls/agent"
 	"github.com/hermes-ls/hermes-ls/agent/model/fakemodel"
 )
 
-// The first command reports, once, which limits are not enforced.
+// The first command reports, once, which limits are not enforced. The turn shows it, too: bare clients show
+// no other notices.
 func TestSandboxGapsAreToldOnce(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
@@ -19,16 +21,21 @@ func TestSandboxGapsAreToldOnce(t *testing.T) {
 	runs := func(x *fakemodel.Exchange) { x.Call("1", "terminal", `{"command":"true"}`); x.End() }
 	s := open(t, Options{Home: home, Model: fakemodel.Script(answer("hi"), runs, answer("one"), runs, answer("two")), Static: true})
 	x, g := session(t, s, t.TempDir())
+	turn := &guest{}
 	for i, want := range []int{0, 1, 1} {
-		prompt1(t, x, "go")
-		told := 0
-		for _, n := range g.notices() {
-			if strings.HasPrefix(n, "Sandbox: ") && strings.Contains(n, "network") {
-				told++
-			}
+		if stop, err := x.Prompt(t.Context(), agent.Input{Text: "go"}, turn); stop != agent.EndTurn || err != nil {
+			t.Fatal(stop, err)
 		}
-		if told != want {
-			t.Errorf("after prompt %d it was told %d times, want %d: %q", i+1, told, want, g.notices())
+		for where, notices := range map[string][]string{"session": g.notices(), "turn": turn.notices()} {
+			told := 0
+			for _, n := range notices {
+				if strings.HasPrefix(n, "Sandbox: ") && strings.Contains(n, "network") {
+					told++
+				}
+			}
+			if told != want {
+				t.Errorf("after prompt %d the %s was told %d times, want %d: %q", i+1, where, told, want, notices)
+			}
 		}
 	}
 }
