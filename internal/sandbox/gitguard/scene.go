@@ -312,7 +312,7 @@ func (g *Guard) reviewed(key, value string) bool {
 // settingsOfUser returns git's settings files for all repositories of the user.
 func (c Config) settingsOfUser() []string {
 	paths := []string{
-		"/etc/gitconfig", filepath.Join(c.Home, ".gitconfig"), filepath.Join(c.Home, ".config", "git", "config"),
+		filepath.Join(c.Home, ".gitconfig"), filepath.Join(c.Home, ".config", "git", "config"),
 	}
 	for _, kv := range c.Environ {
 		switch name, value, _ := strings.Cut(kv, "="); {
