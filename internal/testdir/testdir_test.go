@@ -3,6 +3,7 @@
 package testdir
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -69,7 +70,7 @@ func TestKeep(t *testing.T) {
 		t.Fatal(err)
 	}
 	left := filepath.Join(parent, "kept", "left")
-	if err := os.MkdirAll(left, 0o500); err != nil { // as a killed process leaves it
+	if err := errors.Join(os.Mkdir(filepath.Join(parent, "kept"), 0o700), os.Mkdir(left, 0o500)); err != nil { // as a killed process leaves it
 		t.Fatal(err)
 	}
 	if _, ok := Keep(parent, "kept"); !ok {
