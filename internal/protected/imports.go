@@ -93,7 +93,7 @@ func Importer(path string, roots []string) string {
 	for _, dir := range dirs {
 		for _, name := range instructions() {
 			from := filepath.Join(dir, filepath.FromSlash(name))
-			if imports(from, path, MostImports, map[string]bool{}) {
+			if imports(from, path) {
 				return from
 			}
 		}
@@ -101,25 +101,35 @@ func Importer(path string, roots []string) string {
 	return ""
 }
 
-// imports reports whether the file from imports path.
-func imports(from, path string, depth int, seen map[string]bool) bool {
-	if depth == 0 || seen[from] {
-		return false
-	}
-	seen[from] = true
-	text, err := safefile.Read(from, instructionsLimit)
-	if err != nil {
-		return false
-	}
-	for _, one := range ImportsIn(string(text)) {
-		name := one.Path(from)
-		if name == "" {
-			continue
+// mostImported limits the files that are read for one path. With more, each path counts as imported.
+const mostImported = 1000
+
+// imports reports whether the file from imports path. It reads the files level by level, so each is read at
+// its lowest depth.
+func imports(from, path string) bool {
+	seen := map[string]bool{from: true}
+	level := []string{from}
+	for depth := 0; depth < MostImports && len(level) > 0; depth++ {
+		var next []string
+		for _, file := range level {
+			text, err := safefile.Read(file, instructionsLimit)
+			if err != nil {
+				continue
+			}
+			for _, one := range ImportsIn(string(text)) {
+				name := one.Path(file)
+				if name == "" || seen[name] {
+					continue
+				}
+				target, err := filepath.EvalSymlinks(name)
+				if strings.EqualFold(name, path) || err == nil && strings.EqualFold(target, path) || len(seen) == mostImported {
+					return true
+				}
+				seen[name] = true
+				next = append(next, name)
+			}
 		}
-		target, err := filepath.EvalSymlinks(name)
-		if strings.EqualFold(name, path) || err == nil && strings.EqualFold(target, path) || imports(name, path, depth-1, seen) {
-			return true
-		}
+		level = next
 	}
 	return false
 }

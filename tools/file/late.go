@@ -314,7 +314,7 @@ func (l *Late) lost(now map[string][]Diagnostic) (paths []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for path, after := range now {
-		if len(without(l.files[path].told, after)) > 0 {
+		if e := l.files[path]; e != nil && len(without(e.told, after)) > 0 {
 			paths = append(paths, path)
 		}
 	}
