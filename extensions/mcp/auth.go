@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/login"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/secure"
@@ -98,15 +97,8 @@ func (s *server) noticeLogin() {
 
 // loggedOut ends a connection with an expired login. The server's state is then that it needs a
 // login.
-func loggedOut(s *server, conn *connection) {
-	s.do(func() {
-		if s.state.conn == conn {
-			s.change(func(st *state) {
-				st.leave(needsLogin, errLogin)
-				st.since = time.Now() // only a later change is a login
-			})
-		}
-	})
+func loggedOut(ctx context.Context, s *server, conn *connection) {
+	s.drop(ctx, conn, needsLogin, errLogin)
 	s.noticeLogin()
 }
 
@@ -132,7 +124,7 @@ func loggedIn(s *server) bool {
 	if !waits || !s.logsIn() || !s.owner.cfg.Logins.Changed(s.URL, st.since) {
 		return false
 	}
-	s.requestReconnect()
+	s.requestReconnect(s.ctx)
 	return true
 }
 

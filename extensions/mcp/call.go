@@ -81,7 +81,7 @@ func (s *Servers) call(ctx context.Context, env *tools.Env, c tools.Call, offere
 	}
 	result, err := one.call(ctx, env, c, conn, now)
 	if errors.Is(err, sdk.ErrSessionMissing) { // the server has dropped the session, so the call did not run
-		one.forget(conn)
+		one.forget(ctx, conn)
 	}
 	if ended(err) {
 		one.dropped(ctx, conn)
@@ -101,7 +101,7 @@ func (s *Servers) call(ctx context.Context, env *tools.Env, c tools.Call, offere
 		return tools.Result{}, ctx.Err()
 	case isLogin(err):
 		if errors.Is(err, errLogin) {
-			loggedOut(one, conn)
+			loggedOut(ctx, one, conn)
 		}
 		return tools.Fail("%s", one.needsLogin()), nil
 	case tooLong:

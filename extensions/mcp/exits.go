@@ -52,7 +52,7 @@ func (s *Servers) Restart(name string) error {
 			return nil
 		}
 		err := errClosed
-		one.do(func() {
+		one.do(one.ctx, func() {
 			err = nil
 			one.change(func(st *state) {
 				st.exits = nil

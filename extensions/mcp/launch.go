@@ -222,7 +222,7 @@ func (s *server) ask(ctx context.Context) error {
 	if err := s.owner.cfg.Permit(ctx, p); err != nil {
 		return fmt.Errorf("the MCP server %s is not connected: %w", s.Name, err)
 	}
-	s.do(func() {
+	s.do(ctx, func() {
 		s.change(func(st *state) {
 			st.granted = p.Key
 			if st.phase == needsApproval {

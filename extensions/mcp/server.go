@@ -169,7 +169,7 @@ func (s *server) ended(conn *connection) {
 func (s *server) connection(ctx context.Context) (*connection, error) {
 	st := s.now()
 	if st.conn != nil && restart.Since(s.owner.cfg.Dir, s.Name, st.conn.began) {
-		s.forget(st.conn)
+		s.forget(ctx, st.conn)
 		st = s.now()
 	}
 	limit, before := (<-chan time.Time)(nil), st.err
@@ -181,10 +181,10 @@ func (s *server) connection(ctx context.Context) (*connection, error) {
 			if st.tooManyExits(s.owner.cfg.Dir, s.Name) {
 				return nil, errDown(s, st)
 			}
-			s.requestReconnect()
 			timer := time.NewTimer(restartWait)
 			defer timer.Stop()
 			limit = timer.C
+			s.requestReconnect(ctx)
 		}
 		var ended bool
 		st, ended = s.until(ctx, limit, func(st state) bool { return st.phase != connecting })
@@ -199,24 +199,27 @@ func (s *server) connection(ctx context.Context) (*connection, error) {
 }
 
 // requestReconnect starts another attempt, unless the server is connected or connecting.
-func (s *server) requestReconnect() {
-	s.do(func() {
-		if s.state.conn == nil && s.state.phase != closed {
+func (s *server) requestReconnect(ctx context.Context) {
+	s.do(ctx, func() {
+		if s.state.conn == nil {
 			s.change(func(st *state) { st.leave(connecting, st.err) })
 		}
 	})
 }
 
 // forget ends a connection after the server has dropped its session.
-func (s *server) forget(conn *connection) {
-	s.drop(conn, down, errors.New("the server has forgotten the connection"))
+func (s *server) forget(ctx context.Context, conn *connection) {
+	s.drop(ctx, conn, down, errors.New("the server has forgotten the connection"))
 }
 
 // drop ends a connection, if the state still has it.
-func (s *server) drop(conn *connection, to phase, err error) {
-	s.do(func() {
+func (s *server) drop(ctx context.Context, conn *connection, to phase, err error) {
+	s.do(ctx, func() {
 		if s.state.conn == conn {
-			s.change(func(st *state) { st.leave(to, err) })
+			s.change(func(st *state) {
+				st.leave(to, err)
+				st.since = time.Now() // only a later change is a login
+			})
 		}
 	})
 }

@@ -72,13 +72,14 @@ func (s *server) change(f func(*state)) {
 	s.state.changed = make(chan struct{})
 }
 
-// do has run call f, and returns after it. If the server has ended, do does not call f.
-func (s *server) do(f func()) {
+// do has run call f, and returns after it. If the server or ctx ends before, f is not called.
+func (s *server) do(ctx context.Context, f func()) {
 	called := make(chan struct{})
 	select {
 	case s.work <- func() { defer close(called); f() }:
 		<-called
 	case <-s.done:
+	case <-ctx.Done():
 	}
 }
 
