@@ -96,13 +96,15 @@ func (p *program) close() {
 	p.Close()
 }
 
-// why describes how the program ended and its last output. If the program has not ended,
-// it returns only the output.
+// exitReason describes how the program ended, and its last output. If the program has not ended and
+// was not stopped, it returns only the output.
 func (p *program) exitReason() string {
-	select {
-	case <-p.Done():
-	case <-time.After(gentle): // it may end soon
-		return p.output.lastLine()
+	if p.Fault() == nil {
+		select {
+		case <-p.Done():
+		case <-time.After(gentle): // it may end soon
+			return p.output.lastLine()
+		}
 	}
 	text := "it " + p.Exit()
 	if last := p.output.lastLine(); last != "" {

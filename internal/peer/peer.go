@@ -99,15 +99,17 @@ func (p *Peer) Ended() bool {
 	}
 }
 
-// Exit waits for the end of the process and describes it, such as "ended with exit code 3".
+// Exit describes the end of the process, such as "ended with exit code 3". If the peer was stopped
+// because of a fault, it returns the fault at once. If not, it waits for the end of the process.
 func (p *Peer) Exit() string {
+	if fault := p.Fault(); fault != nil {
+		return fmt.Sprintf("was stopped: %v", fault)
+	}
 	exit, _ := p.Wait() // exit describes the end in any case
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	switch {
-	case p.fault != nil:
-		return fmt.Sprintf("was stopped: %v", p.fault)
-	case exit.Signal != "":
+	if fault := p.Fault(); fault != nil {
+		return fmt.Sprintf("was stopped: %v", fault)
+	}
+	if exit.Signal != "" {
 		return "was ended by " + exit.Signal
 	}
 	return fmt.Sprintf("ended with exit code %d", exit.Code)
