@@ -42,10 +42,16 @@ func (w *Workspace) putIntoEditor(ctx context.Context, p place, o opened, text [
 	w.edited.add(abs)
 	err := w.docs.Replace(ctx, doc, text)
 	var refused *EditRefused
+	if errors.As(err, &refused) && w.awaitNotification(ctx, p, doc) {
+		if now, open, _ := w.comparedAt(ctx, p); open && bytes.Equal(now.present(), o.present()) {
+			doc, o = Document{Path: now.Path, Version: now.Version, Text: now.Text, Save: doc.Save}, now
+			err = w.docs.Replace(ctx, doc, text)
+		}
+	}
 	switch {
 	case errors.As(err, &refused):
 		name := w.Name(abs)
-		return settled{}, &PathError{name, fmt.Sprintf("the editor refused the edit of %s: %s. Nothing was changed. Read the file again before the next try", name, strings.TrimRight(refused.Reason, ". \n")), ErrStale}
+		return settled{}, &PathError{name, fmt.Sprintf("the editor refused the edit of %s: %s. Nothing was changed. Read the file again before the next try", name, strings.TrimRight(refused.Reason, ". \n")), refused}
 	case errors.Is(err, ErrStale):
 		return settled{}, w.staleError(abs, "in the editor")
 	case errors.Is(err, ErrRefused):
@@ -57,6 +63,15 @@ func (w *Workspace) putIntoEditor(ctx context.Context, p place, o opened, text [
 		w.saved.rebase(abs, o.file)
 	}
 	return w.settle(context.WithoutCancel(ctx), p, o, text, doc.Save)
+}
+
+// awaitNotification waits until the editor has reported the change because of which it refused an
+// edit of doc. Editors report changes with a delay. If it does not report any, it returns false.
+func (w *Workspace) awaitNotification(ctx context.Context, p place, doc Document) bool {
+	return w.poll(ctx, reloadLimit, func() bool {
+		now, open, err := w.document(ctx, p)
+		return err != nil || !open || now.Version != doc.Version || !bytes.Equal(now.Text, doc.Text)
+	})
 }
 
 // sameFile reports whether two comparisons are with the same text on disk.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -275,6 +276,62 @@ func TestEditThatDidNotArrive(t *testing.T) {
 		w.SetSaving(Saving{})
 		if written, err = w.Edit(t.Context(), "f", replace("ONE", "two")); err != nil || written.Note != "" || onDisk(t, path) != "one\n" {
 			t.Errorf("with files.save: false: %+v, %v", written, err)
+		}
+	})
+}
+
+// late is an editor that reloads a document at an edit, refuses the edit, and reports the change after a
+// delay.
+type late struct {
+	*host
+	told time.Time // when it reports the new text
+	was  Document
+}
+
+func (l *late) Get(ctx context.Context, path string) (Document, bool, error) {
+	if time.Now().Before(l.told) && path == l.path {
+		return l.was, true, nil
+	}
+	return l.host.Get(ctx, path)
+}
+
+func (l *late) Replace(ctx context.Context, doc Document, text []byte) error {
+	if onDisk, err := os.ReadFile(l.path); err == nil && string(onDisk) != l.text {
+		l.was, l.told = doc, time.Now().Add(2*time.Second)
+		l.reload()
+	}
+	if doc.Version != l.version {
+		return &EditRefused{"the buffer has changed"}
+	}
+	return l.host.Replace(ctx, doc, text)
+}
+
+// TestChangeIsReportedLate: an editor refuses an edit because it has just reloaded the file, and
+// reports the change late. The edit is made in the reloaded text.
+func TestChangeIsReportedLate(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w0, dir := open(t, map[string]string{"f": "one\n"}, nil)
+		must(t, w0.Close())
+		l := &late{host: &host{path: filepath.Join(dir, "f"), text: "one\n", saved: "one\n", version: 1, saves: true}}
+		w := openDirs(t, l, dir)
+		w.SetSaving(Saving{Save: true})
+		l.tell()
+		l.texts.waited(false) // it does not reload files by itself
+		must(t, os.WriteFile(l.path, []byte("one\ntwo\n"), 0o644))
+		if _, err := w.Edit(t.Context(), "f", replace("two", "TWO")); err != nil || onDisk(t, l.path) != "one\nTWO\n" {
+			t.Errorf("the disk has %q: %v", onDisk(t, l.path), err)
+		}
+		must(t, os.WriteFile(l.path, []byte("three\n"), 0o644))
+		_, err := w.Read(t.Context(), "f")
+		must(t, err)
+		if _, err := w.Write(t.Context(), "f", []byte("four\n")); err != nil || onDisk(t, l.path) != "four\n" {
+			t.Errorf("the disk has %q: %v", onDisk(t, l.path), err)
+		}
+		must(t, os.WriteFile(l.path, []byte("five\n"), 0o644))
+		err = w.PutBack(t.Context(), "f", Image{Mode: 0o644, Text: []byte("one\n"), Size: 4}, func(Image) error { return nil })
+		if err != nil || onDisk(t, l.path) != "one\n" {
+			t.Errorf("the disk has %q: %v", onDisk(t, l.path), err)
 		}
 	})
 }
