@@ -54,7 +54,7 @@ func Open(ctx context.Context, p Plan) (*agent.Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.Rewritten = p.Extensions.Rewritten
+	c.Rewritten = func() { p.Extensions.HistoryChanged(extension.Rewritten) }
 	c.Tools, c.Small = set, p.small()
 	c.Notices = func() []string { return p.Extensions.Notices(p.Lifetime, extension.WithRequest) }
 	if p.Kind != extension.Subagent {
@@ -119,10 +119,11 @@ func (p Plan) list(ctx context.Context, stored []tools.Spec) (*tools.Set, error)
 	if err := p.Extensions.Arrange(ctx, set, stored); err != nil {
 		return nil, err
 	}
-	set.Events, set.Forget = p.Extensions.Events(), p.Extensions.Forget
+	set.Events = p.Extensions.Events()
+	set.Forget = func() { p.Extensions.HistoryChanged(extension.ResultsLost) }
 	env := *p.Agent.Env
 	env.SessionID, env.Dispatch.Set = p.Agent.Head.ID, set
-	p.Extensions.Begun(&env)
+	p.Extensions.ToolsListed(&env)
 	return set, nil
 }
 

@@ -30,10 +30,7 @@ func (e scripts) Open(_ context.Context, s *extension.Session) (extension.Instan
 	return &instance{scripts: e, session: s}, nil
 }
 
-var (
-	_ extension.Interpreter = (*instance)(nil)
-	_ extension.TakesEnv    = (*instance)(nil)
-)
+var _ extension.Interpreter = (*instance)(nil)
 
 type instance struct {
 	scripts
@@ -74,9 +71,12 @@ func (x *instance) derive(ctx context.Context) (*extension.Set, error) {
 	return x.extensions().Derive(ctx, extension.Script, extension.Own{ID: s.ID, Folders: s.Folders, Files: s.Files, Editor: s.Editor, Bounds: s.Bounds})
 }
 
-// PassEnv gives variables, such as "NAME=value", to the next scripts. An interpreter that keeps
+// Hooks takes variables for scripts.
+func (x *instance) Hooks() extension.Hooks { return extension.Hooks{PassEnv: x.passEnv} }
+
+// passEnv gives variables, such as "NAME=value", to the next scripts. An interpreter that keeps
 // variables gets them at its next start.
-func (x *instance) PassEnv(vars []string) {
+func (x *instance) passEnv(vars []string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.passed = set(x.passed, vars...)

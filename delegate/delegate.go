@@ -158,9 +158,9 @@ func (x *Children) NextPrompt() {
 	x.prompts++
 }
 
-// CancelBackground ends all background subagents, and does not wait for them. If none runs, it
+// cancelAll ends all background subagents, and does not wait for them. If none runs, it
 // returns false.
-func (x *Children) CancelBackground(cause error) bool {
+func (x *Children) cancelAll(cause error) bool {
 	return x.roster.cancel(cause, func(*child) bool { return true })
 }
 

@@ -43,8 +43,17 @@ type Instance struct {
 	swept   sync.Once
 }
 
-// Attach removes the worktrees of the session's subagents left by dead servers.
-func (x *Instance) Attach([]any) (start func()) {
+// Hooks ends the background subagents of a turn canceled by the user, and reports waiting results.
+func (x *Instance) Hooks() extension.Hooks {
+	return extension.Hooks{
+		Events: []extension.Handlers{{Limit: extension.NoLimit, Turn: x.begin}},
+		Opened: x.opened, ToolsListed: x.SetEnv, Status: x.status,
+		Waiting: x.waiting, StartsTurn: x.startsTurn, Cancel: x.cancelAll,
+	}
+}
+
+// opened removes the worktrees of the session's subagents left by dead servers.
+func (x *Instance) opened([]any) (start func()) {
 	x.swept.Do(func() {
 		x.Sweep(x.session.Folders()[0])
 		if x.session.New {
@@ -62,11 +71,6 @@ func (x *Instance) Tools(context.Context, []tools.Spec) ([]tools.Tool, error) {
 // canceledWait is how long a prompt waits for the results of subagents canceled by the user. It
 // is longer than the grace period of a command.
 const canceledWait = 8 * time.Second
-
-// Events cancels the background subagents of a turn canceled by the user.
-func (x *Instance) Events() []extension.Handlers {
-	return []extension.Handlers{{Limit: extension.NoLimit, Turn: x.begin}}
-}
 
 func (x *Instance) begin(ctx context.Context, p extension.Prompt) (ended func(), err error) {
 	if !p.Note {
@@ -100,15 +104,15 @@ func (x *Instance) Notices(ctx context.Context, when extension.When) []string {
 	return nil
 }
 
-// Waiting reports whether there are results that the user does not know of, including results
+// waiting reports whether there are results that the user does not know of, including results
 // from an earlier server.
-func (x *Instance) Waiting() bool {
+func (x *Instance) waiting() bool {
 	return x.Children.Waiting() > 0 || len(x.storedWaiting(context.Background(), x.session.ID)) > 0
 }
 
-// StartsTurn reports whether results start a turn. Results of subagents interrupted by the user
+// startsTurn reports whether results start a turn. Results of subagents interrupted by the user
 // or by the end of their session wait for a prompt.
-func (x *Instance) StartsTurn() bool {
+func (x *Instance) startsTurn() bool {
 	return x.Limits().StartTurn && slices.ContainsFunc(x.Ready(), func(s Status) bool { return s.Status != interrupted })
 }
 
@@ -127,9 +131,6 @@ func (x *Instance) Close(ctx context.Context) error {
 
 // All lists the session's subagents, including subagents of earlier processes.
 func (x *Instance) All(ctx context.Context) ([]Status, error) { return x.List(ctx, x.session.ID) }
-
-// Begun keeps the Env of the session's calls, for subagents started without a call.
-func (x *Instance) Begun(env *tools.Env) { x.SetEnv(env) }
 
 // Send sends a message to a subagent. A finished subagent is resumed.
 func (x *Instance) Send(ctx context.Context, id, text string) error {
@@ -153,8 +154,8 @@ func (x *Instance) Cancel(id string) (bool, error) {
 	return stopped, nil
 }
 
-// StatusLine is the line of /status.
-func (x *Instance) StatusLine(ctx context.Context) (name, text string) {
+// status is the line of /status.
+func (x *Instance) status(ctx context.Context) (name, text string) {
 	if list, err := x.List(ctx, x.session.ID); err == nil && len(list) > 0 {
 		return "Subagents", fmt.Sprint(len(list))
 	}

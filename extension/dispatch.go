@@ -36,10 +36,7 @@ func (s *Set) collectEvents(parent *Set) {
 		if o.instance == nil && parent != nil {
 			o = parent.opened[i]
 		}
-		if o.events == nil {
-			continue
-		}
-		for _, h := range o.events.Events() {
+		for _, h := range o.hooks.Events {
 			if h.Name == "" {
 				h.Name = "the extension " + o.ext.Name()
 			}

@@ -6,18 +6,10 @@
 // interfaces. Each has a single method.
 //
 //	Tools     tools for the model
-//	Arranger  which tools requests contain
-//	Late      tools that change later
 //	Sections  texts of the system prompt
 //	Commands  slash commands
-//	Events    functions called before and after calls, prompts, and so on
 //	Notices   text for the model's next request
-//	Waiting   the user is notified of pending notices; with StartsTurn they start a turn
-//	Cancels   cancelable work in the background
-//	Environment  text about editor and workspace, with each prompt
-//	Attach    a host has opened the session and may pass values
-//	Forget    earlier results were removed from the model's context
-//	Secrets   texts to redact in all output
+//	Hooked    functions called by the session, see Hooks
 //	Derive    the instance for a subagent, a script or a replay
 //
 // A [Set] holds the instances of one session. It finds out once which interfaces they implement,

@@ -71,23 +71,3 @@ type Situation struct {
 	Small   bool   // the session uses the profile for small context windows: texts for the model must be short
 	Remote  string // the machine and directory of commands and files; empty: this machine
 }
-
-// Environment is an instance with a description of editor and workspace for the model.
-type Environment interface {
-	// Environment returns a text to add to the user's next prompt. It is called once for each sent
-	// prompt. If the text is empty, nothing is added.
-	Environment(ctx context.Context) string
-}
-
-// Warm is an instance with preparations for the first prompt.
-type Warm interface {
-	// Warm is called when the client knows the session. It returns at once.
-	Warm()
-}
-
-// Rewritten is an instance that remembers its texts for the model.
-type Rewritten interface {
-	// Rewritten is called when the model may have lost earlier messages: the history was compacted
-	// or rewound.
-	Rewritten()
-}

@@ -9,11 +9,6 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// Events is an instance with handlers for events of its session, its scripts, and its subagents.
-type Events interface {
-	Events() []Handlers
-}
-
 // NoLimit is the Limit of functions without a time limit.
 const NoLimit = time.Duration(-1)
 

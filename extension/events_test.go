@@ -29,8 +29,8 @@ func (f feature) Open(context.Context, *extension.Session) (extension.Instance, 
 // watcher is an instance with event functions.
 type watcher []extension.Handlers
 
-func (watcher) Close(context.Context) error    { return nil }
-func (w watcher) Events() []extension.Handlers { return w }
+func (watcher) Close(context.Context) error { return nil }
+func (w watcher) Hooks() extension.Hooks    { return extension.Hooks{Events: w} }
 
 func none(string) *extension.Session { return &extension.Session{} }
 
@@ -246,11 +246,11 @@ func (c capability) Tools(context.Context, []tools.Spec) ([]tools.Tool, error) {
 }
 func (c capability) Notices(context.Context, extension.When) []string { return []string{"psst"} }
 func (c capability) Commands() []extension.Command                    { return []extension.Command{{Name: "power"}} }
-func (c capability) Events() []extension.Handlers {
-	return []extension.Handlers{{PreToolCall: func(_ context.Context, call extension.ToolCall) (extension.Decision, error) {
+func (c capability) Hooks() extension.Hooks {
+	return extension.Hooks{Events: []extension.Handlers{{PreToolCall: func(_ context.Context, call extension.ToolCall) (extension.Decision, error) {
 		*c.called = append(*c.called, call.Kind)
 		return extension.Decision{}, nil
-	}}}
+	}}}}
 }
 
 // A new capability reaches neither subagents, scripts nor replays by default. Its events still see

@@ -3,10 +3,7 @@ package extension
 import (
 	"context"
 	"iter"
-	"slices"
 	"time"
-
-	"github.com/hermes-ls/hermes-ls/tools"
 )
 
 // The interfaces of this file are services: links between features that do not import each other.
@@ -68,48 +65,6 @@ type Spawner interface {
 
 // Spawner returns the service of the session. If there is none, it returns false.
 func (s *Set) Spawner() (Spawner, bool) { return find[Spawner](s) }
-
-// TakesEnv starts programs for the model and can pass variables to them.
-type TakesEnv interface {
-	// PassEnv passes variables, such as "NAME=value", to programs started from now on.
-	PassEnv(vars []string)
-}
-
-// PassEnv passes variables to programs that instances start for the model from now on.
-func (s *Set) PassEnv(vars []string) {
-	for x := range instances[TakesEnv](s) {
-		x.PassEnv(vars)
-	}
-}
-
-// NeedsTrust loads files from trusted folders.
-type NeedsTrust interface {
-	// TrustChanged is called when the user trusts a folder or a file, or no longer does.
-	TrustChanged()
-}
-
-// TrustChanged notifies the [NeedsTrust] instances of changed trust.
-func (s *Set) TrustChanged() {
-	for x := range instances[NeedsTrust](s) {
-		x.TrustChanged()
-	}
-}
-
-// StandIns returns a tool of each instance that expects this name. See [StandsIn].
-func (s *Set) StandIns(name string) (all []tools.Tool) {
-	for x := range instances[StandsIn](s) {
-		if t, ok := x.StandIn(name); ok {
-			all = append(all, t)
-		}
-	}
-	return all
-}
-
-// Listed returns the instances with entries for editors.
-func (s *Set) Listed() []Listed { return slices.Collect(instances[Listed](s)) }
-
-// Opens returns the instances with entries to open in the editor.
-func (s *Set) Opens() []Opens { return slices.Collect(instances[Opens](s)) }
 
 // Find returns the instance of a feature. Only a caller that imports the feature uses it; others
 // use a service.

@@ -24,50 +24,23 @@ type opened struct {
 	session  *Session // its rights
 	instance Instance // nil: a derived session gets nothing of ext
 	tools    Tools
-	arranger Arranger
-	late     Late
 	sections Sections
 	commands Commands
-	events   Events
 	notices  Notices
-	waiting  Waiting
-	starts   StartsTurn
-	cancels  Cancels
-	attach   Attach
-	secrets  Secrets
-	forget   Forget
-	folders  Folders
-	begun    Begun
-	status   Status
 	derive   Derive
-
-	environment Environment
-	warm        Warm
-	rewritten   Rewritten
+	hooks    Hooks
 }
 
 func implemented(ext Extension, session *Session, x Instance) opened {
 	o := opened{ext: ext, session: session, instance: x}
 	o.tools, _ = x.(Tools)
-	o.arranger, _ = x.(Arranger)
-	o.late, _ = x.(Late)
 	o.sections, _ = x.(Sections)
 	o.commands, _ = x.(Commands)
-	o.events, _ = x.(Events)
 	o.notices, _ = x.(Notices)
-	o.waiting, _ = x.(Waiting)
-	o.starts, _ = x.(StartsTurn)
-	o.cancels, _ = x.(Cancels)
-	o.attach, _ = x.(Attach)
-	o.secrets, _ = x.(Secrets)
-	o.forget, _ = x.(Forget)
-	o.folders, _ = x.(Folders)
-	o.begun, _ = x.(Begun)
-	o.status, _ = x.(Status)
 	o.derive, _ = x.(Derive)
-	o.environment, _ = x.(Environment)
-	o.warm, _ = x.(Warm)
-	o.rewritten, _ = x.(Rewritten)
+	if h, ok := x.(Hooked); ok {
+		o.hooks = h.Hooks()
+	}
 	return o
 }
 
@@ -155,13 +128,13 @@ func (s *Set) Tools(ctx context.Context, stored []tools.Spec) ([]tools.Tool, err
 	return all, nil
 }
 
-// Arrange lets instances decide which tools of a set requests contain. See [Arranger].
+// Arrange lets instances decide which tools of a set requests contain. See [Hooks].
 func (s *Set) Arrange(ctx context.Context, set *tools.Set, stored []tools.Spec) error {
 	for _, o := range s.opened {
-		if o.arranger == nil {
+		if o.hooks.Arrange == nil {
 			continue
 		}
-		if err := o.arranger.Arrange(ctx, set, stored); err != nil {
+		if err := o.hooks.Arrange(ctx, set, stored); err != nil {
 			return fmt.Errorf("arranging the tools: %w", err)
 		}
 	}
@@ -171,11 +144,11 @@ func (s *Set) Arrange(ctx context.Context, set *tools.Set, stored []tools.Spec) 
 // LateTools returns the tools changed since the versions in known, and updates known.
 func (s *Set) LateTools(known map[string]int) (all []tools.Tool) {
 	for _, o := range s.opened {
-		if o.late == nil {
+		if o.hooks.Late == nil {
 			continue
 		}
 		name := o.ext.Name()
-		version, list := o.late.LateTools(known[name])
+		version, list := o.hooks.Late(known[name])
 		known[name] = version
 		for i := range list {
 			list[i].Owner = name
@@ -187,7 +160,20 @@ func (s *Set) LateTools(known map[string]int) (all []tools.Tool) {
 
 // Expects reports whether an instance may add tools later.
 func (s *Set) Expects() bool {
-	return slices.ContainsFunc(s.opened, func(o opened) bool { return o.late != nil && o.late.Expects() })
+	return slices.ContainsFunc(s.opened, func(o opened) bool { return o.hooks.More != nil && o.hooks.More() })
+}
+
+// Placeholders returns a tool of each instance that expects this name.
+func (s *Set) Placeholders(name string) (all []tools.Tool) {
+	for _, o := range s.opened {
+		if o.hooks.Placeholder == nil {
+			continue
+		}
+		if t, ok := o.hooks.Placeholder(name); ok {
+			all = append(all, t)
+		}
+	}
+	return all
 }
 
 // Sections returns the prompt sections of all instances in order.
@@ -229,33 +215,34 @@ func (s *Set) Notices(ctx context.Context, when When) []string {
 
 // Waiting reports whether an instance has pending notices for the user.
 func (s *Set) Waiting() bool {
-	return slices.ContainsFunc(s.opened, func(o opened) bool { return o.waiting != nil && o.waiting.Waiting() })
+	return slices.ContainsFunc(s.opened, func(o opened) bool { return o.hooks.Waiting != nil && o.hooks.Waiting() })
 }
 
 // StartsTurn reports whether an instance has pending notices that start a turn.
 func (s *Set) StartsTurn() bool {
 	return slices.ContainsFunc(s.opened, func(o opened) bool {
-		return o.waiting != nil && o.starts != nil && o.starts.StartsTurn() && o.waiting.Waiting()
+		h := o.hooks
+		return h.Waiting != nil && h.StartsTurn != nil && h.StartsTurn() && h.Waiting()
 	})
 }
 
-// CancelBackground ends the work in the background of all instances. If nothing ran, it returns false.
-func (s *Set) CancelBackground(cause error) (canceled bool) {
+// Cancel cancels the work in the background of all instances. If nothing ran, it returns false.
+func (s *Set) Cancel(cause error) (canceled bool) {
 	for _, o := range s.opened {
-		canceled = o.cancels != nil && o.cancels.CancelBackground(cause) || canceled
+		canceled = o.hooks.Cancel != nil && o.hooks.Cancel(cause) || canceled
 	}
 	return canceled
 }
 
-// Attach notifies all instances that a host has opened the session. The caller calls start after
+// Opened notifies all instances that a host has opened the session. The caller calls start after
 // redacting their secrets.
-func (s *Set) Attach(given []any) (start func()) {
+func (s *Set) Opened(given []any) (start func()) {
 	var all []func()
 	for _, o := range s.opened {
-		if o.attach == nil {
+		if o.hooks.Opened == nil {
 			continue
 		}
-		if start := o.attach.Attach(given); start != nil {
+		if start := o.hooks.Opened(given); start != nil {
 			all = append(all, start)
 		}
 	}
@@ -266,23 +253,14 @@ func (s *Set) Attach(given []any) (start func()) {
 	}
 }
 
-// Forget notifies all instances that the model may have lost the text of earlier results.
-func (s *Set) Forget() {
-	for _, o := range s.opened {
-		if o.forget != nil {
-			o.forget.Forget()
-		}
-	}
-}
-
 // Environment returns the texts about editor and workspace for the next prompt.
 func (s *Set) Environment(ctx context.Context) string {
 	var all []string
 	for _, o := range s.opened {
-		if o.environment == nil {
+		if o.hooks.Environment == nil {
 			continue
 		}
-		if text := o.environment.Environment(ctx); text != "" {
+		if text := o.hooks.Environment(ctx); text != "" {
 			all = append(all, text)
 		}
 	}
@@ -290,37 +268,46 @@ func (s *Set) Environment(ctx context.Context) string {
 }
 
 // Warm lets all instances prepare for the first prompt.
-func (s *Set) Warm() {
-	for _, o := range s.opened {
-		if o.warm != nil {
-			o.warm.Warm()
-		}
-	}
-}
-
-// Rewritten notifies all instances that the model may have lost earlier messages.
-func (s *Set) Rewritten() {
-	for _, o := range s.opened {
-		if o.rewritten != nil {
-			o.rewritten.Rewritten()
-		}
-	}
-}
+func (s *Set) Warm() { s.tell(func(h Hooks) func() { return h.Warm }) }
 
 // FoldersChanged notifies all instances of changed workspace folders.
-func (s *Set) FoldersChanged() {
+func (s *Set) FoldersChanged() { s.tell(func(h Hooks) func() { return h.FoldersChanged }) }
+
+// TrustChanged notifies all instances of changed trust.
+func (s *Set) TrustChanged() { s.tell(func(h Hooks) func() { return h.TrustChanged }) }
+
+// tell calls a function of all instances.
+func (s *Set) tell(of func(Hooks) func()) {
 	for _, o := range s.opened {
-		if o.folders != nil {
-			o.folders.FoldersChanged()
+		if f := of(o.hooks); f != nil {
+			f()
 		}
 	}
 }
 
-// Begun gives all instances the Env of calls of the session's tools.
-func (s *Set) Begun(env *tools.Env) {
+// HistoryChanged notifies all instances that the model may have lost a part of the history.
+func (s *Set) HistoryChanged(c Change) {
 	for _, o := range s.opened {
-		if o.begun != nil {
-			o.begun.Begun(env)
+		if o.hooks.HistoryChanged != nil {
+			o.hooks.HistoryChanged(c)
+		}
+	}
+}
+
+// PassEnv passes variables to programs that instances start for the model from now on.
+func (s *Set) PassEnv(vars []string) {
+	for _, o := range s.opened {
+		if o.hooks.PassEnv != nil {
+			o.hooks.PassEnv(vars)
+		}
+	}
+}
+
+// ToolsListed gives all instances the Env of calls of the session's tools.
+func (s *Set) ToolsListed(env *tools.Env) {
+	for _, o := range s.opened {
+		if o.hooks.ToolsListed != nil {
+			o.hooks.ToolsListed(env)
 		}
 	}
 }
@@ -328,10 +315,10 @@ func (s *Set) Begun(env *tools.Env) {
 // Status calls line with the status lines, starting with the last extension.
 func (s *Set) Status(ctx context.Context, line func(name, text string)) {
 	for _, o := range slices.Backward(s.opened) {
-		if o.status == nil {
+		if o.hooks.Status == nil {
 			continue
 		}
-		if name, text := o.status.StatusLine(ctx); text != "" {
+		if name, text := o.hooks.Status(ctx); text != "" {
 			line(name, text)
 		}
 	}
@@ -341,11 +328,41 @@ func (s *Set) Status(ctx context.Context, line func(name, text string)) {
 func (s *Set) Secrets() map[string]string {
 	all := map[string]string{}
 	for _, o := range s.opened {
-		if o.secrets != nil {
-			maps.Copy(all, o.secrets.Secrets())
+		if o.hooks.Secrets != nil {
+			maps.Copy(all, o.hooks.Secrets())
 		}
 	}
 	return all
+}
+
+// Entries returns the lists for editors, of all instances.
+func (s *Set) Entries(ctx context.Context) (map[string]any, error) {
+	all := map[string]any{}
+	for _, o := range s.opened {
+		if o.hooks.Entries == nil {
+			continue
+		}
+		part, err := o.hooks.Entries(ctx)
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(all, part)
+	}
+	return all, nil
+}
+
+// Document returns the file for a command that opens an entry. If no instance has the command, ok
+// is false.
+func (s *Set) Document(ctx context.Context, command, name string) (path string, ok bool, err error) {
+	for _, o := range s.opened {
+		if o.hooks.Document == nil {
+			continue
+		}
+		if path, ok, err := o.hooks.Document(ctx, command, name); ok || err != nil {
+			return path, ok, err
+		}
+	}
+	return "", false, nil
 }
 
 // Close closes all instances in reverse order, and returns their errors.

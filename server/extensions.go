@@ -185,7 +185,7 @@ func (x *Session) Extensions() *extension.Set { return x.extensions }
 
 // attach tells the extensions: a host has opened the session.
 func (x *Session) attach(given []any) {
-	start := x.extensions.Attach(given)
+	start := x.extensions.Opened(given)
 	x.applySettings() // for the secrets
 	start()
 }

@@ -76,7 +76,7 @@ func (x *Session) Prompt(ctx context.Context, in agent.Input, also agent.Sink) (
 // It does not wait for them. If there is nothing to cancel, it returns false. Until the user's
 // next prompt, no notice starts a turn.
 func (x *Session) Cancel() bool {
-	return x.queue.cancel() || x.extensions.CancelBackground(errCancelled)
+	return x.queue.cancel() || x.extensions.Cancel(errCancelled)
 }
 
 // Running reports whether a turn runs or waits.

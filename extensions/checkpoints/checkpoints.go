@@ -148,19 +148,18 @@ func (d derived) Tools(context.Context, []tools.Spec) ([]tools.Tool, error) {
 	return []tools.Tool{CheckpointTool(d.parent.keeper, d.files, d.parent.session.Redact)}, nil
 }
 
-func (d derived) Events() []extension.Handlers { return d.parent.callEvents() }
-
-// Events begins a checkpoint with each turn, and lets the keeper know which calls may
-// write anywhere.
-func (x *Instance) Events() []extension.Handlers {
-	if x.keeper == nil {
-		return nil
-	}
-	return append(x.callEvents(), extension.Handlers{Limit: extension.NoLimit, Turn: x.begin})
+// Hooks lets the parent's keeper know which calls may write anywhere.
+func (d derived) Hooks() extension.Hooks {
+	return extension.Hooks{Events: []extension.Handlers{{Limit: extension.NoLimit, PreToolCall: d.parent.beforeCall}}}
 }
 
-func (x *Instance) callEvents() []extension.Handlers {
-	return []extension.Handlers{{Limit: extension.NoLimit, PreToolCall: x.beforeCall}}
+// Hooks begins a checkpoint with each turn, and lets the keeper know which calls may
+// write anywhere.
+func (x *Instance) Hooks() (h extension.Hooks) {
+	if x.keeper != nil {
+		h.Events = []extension.Handlers{{Limit: extension.NoLimit, PreToolCall: x.beforeCall, Turn: x.begin}}
+	}
+	return h
 }
 
 func (x *Instance) begin(_ context.Context, p extension.Prompt) (ended func(), err error) {

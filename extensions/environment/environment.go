@@ -86,24 +86,26 @@ func (x *instance) Close(context.Context) error {
 	return nil
 }
 
-// Warm gathers in the background, so the first prompt need not wait.
-func (x *instance) Warm() { x.gather() }
+// Hooks gathers before the first prompt and at the end of a turn, and stores the model's current
+// facts.
+func (x *instance) Hooks() extension.Hooks {
+	turn := func(ctx context.Context, _ extension.Prompt) (func(), error) {
+		return func() { x.save(context.WithoutCancel(ctx)); x.gather() }, nil
+	}
+	return extension.Hooks{
+		Events: []extension.Handlers{{Limit: extension.NoLimit, Turn: turn}},
+		Warm:   func() { x.gather() }, HistoryChanged: x.historyChanged, Environment: x.environment,
+	}
+}
 
-// Rewritten makes the next prompt repeat the facts, because the model may have lost them.
-func (x *instance) Rewritten() {
+// historyChanged makes the next prompt repeat the facts, because the model may have lost them.
+func (x *instance) historyChanged(c extension.Change) {
+	if c != extension.Rewritten {
+		return
+	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.lost = true
-}
-
-// Events gathers at the end of a turn, and stores the model's current facts.
-func (x *instance) Events() []extension.Handlers {
-	return []extension.Handlers{{
-		Limit: extension.NoLimit,
-		Turn: func(ctx context.Context, _ extension.Prompt) (func(), error) {
-			return func() { x.save(context.WithoutCancel(ctx)); x.gather() }, nil
-		},
-	}}
 }
 
 // gather starts to gather, unless it is running. The returned channel is closed at its end.
@@ -172,9 +174,9 @@ func (x *instance) latest(ctx context.Context) gathered {
 
 const knownKey = "told"
 
-// Environment returns all facts for the first prompt of a session, and the changed facts for a
+// environment returns all facts for the first prompt of a session, and the changed facts for a
 // later prompt.
-func (x *instance) Environment(ctx context.Context) string {
+func (x *instance) environment(ctx context.Context) string {
 	now := x.facts(ctx, x.latest(ctx))
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -77,7 +77,7 @@ func (b *bed) write(name, text string) {
 func (b *bed) tell() string {
 	b.t.Helper()
 	<-b.x.gather()
-	return b.x.Environment(b.t.Context())
+	return b.x.environment(b.t.Context())
 }
 
 func (b *bed) git(args ...string) {
@@ -135,7 +135,7 @@ func TestFirstAndLater(t *testing.T) {
 	if !strings.HasSuffix(commit, " first `commit`") {
 		t.Errorf("commit %q", commit)
 	}
-	b.x.Rewritten()
+	b.x.historyChanged(extension.Rewritten)
 	if text := b.tell(); !strings.HasPrefix(text, "active: lib/b.go:4:2") || !strings.Contains(text, "model: gpt-5") {
 		t.Errorf("after a compaction: %s", text)
 	}
@@ -320,12 +320,12 @@ func TestBranchOfTheMoment(t *testing.T) {
 	b.x.mu.Lock()
 	b.x.done = slow
 	b.x.mu.Unlock()
-	want(t, b.x.Environment(t.Context()), "git: branch other")
+	want(t, b.x.environment(t.Context()), "git: branch other")
 	b.x.mu.Lock()
 	b.x.done = nil
 	b.x.mu.Unlock()
 	b.write(".git/HEAD", "ref: refs/heads/third\n")
-	if text := b.x.Environment(t.Context()); !strings.Contains(text, "git: branch third") {
+	if text := b.x.environment(t.Context()); !strings.Contains(text, "git: branch third") {
 		t.Errorf("third: %s", text)
 	}
 }

@@ -61,12 +61,12 @@ const (
 // Close does nothing.
 func (*instance) Close(context.Context) error { return nil }
 
-// Events counts the calls of a turn, and offers at its end. If the host shows no offers, there are none.
-func (x *instance) Events() []extension.Handlers {
-	if !x.shown {
-		return nil
+// Hooks counts the calls of a turn, and offers at its end. If the host shows no offers, there are none.
+func (x *instance) Hooks() (h extension.Hooks) {
+	if x.shown {
+		h.Events = []extension.Handlers{{Limit: extension.NoLimit, Turn: x.begin, PostToolCall: x.called, AfterTurn: x.afterTurn}}
 	}
-	return []extension.Handlers{{Limit: extension.NoLimit, Turn: x.begin, PostToolCall: x.called, AfterTurn: x.afterTurn}}
+	return h
 }
 
 // begin starts to count. If the turn before has not ended, this prompt steers its work.

@@ -61,8 +61,10 @@ func (x *instance) Notices(ctx context.Context, _ extension.When) []string {
 	return nil
 }
 
-// Forget makes the next read of a file return its whole text again.
-func (x *instance) Forget() { x.config.Recall.Forget() }
+// Hooks makes the next read of a file return its whole text again if the model may have lost it.
+func (x *instance) Hooks() extension.Hooks {
+	return extension.Hooks{HistoryChanged: func(extension.Change) { x.config.Recall.Forget() }}
+}
 
 // Derive gives a subagent tools that remember the subagent's reads. If its files are not the
 // editor's, no editor reports on its edits. A script gets tools without memory, because their

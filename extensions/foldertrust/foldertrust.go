@@ -62,12 +62,13 @@ func (x *Instance) Commands() []extension.Command {
 	return []extension.Command{command.With(x.run)}
 }
 
-// Events shows the notice with the first turn.
-func (x *Instance) Events() []extension.Handlers {
-	return []extension.Handlers{{Turn: func(ctx context.Context, _ extension.Prompt) (func(), error) {
+// Hooks shows the notice with the first turn, and lists the contents of the folders.
+func (x *Instance) Hooks() extension.Hooks {
+	notice := func(ctx context.Context, _ extension.Prompt) (func(), error) {
 		x.once.Do(func() { x.notice(ctx) })
 		return nil, nil
-	}}}
+	}
+	return extension.Hooks{Events: []extension.Handlers{{Turn: notice}}, Entries: x.entries}
 }
 
 // notice reports once that a folder contains unused contents.

@@ -2,9 +2,9 @@ package foldertrust
 
 import "context"
 
-// Listing lists the contents of the workspace folders, and reports whether the user trusts all of
+// entries lists the contents of the workspace folders, and reports whether the user trusts all of
 // them.
-func (x *Instance) Listing(ctx context.Context) (map[string]any, error) {
+func (x *Instance) entries(ctx context.Context) (map[string]any, error) {
 	offers, trusted := []Offer{}, true
 	for _, folder := range x.local() {
 		o, err := Look(ctx, x.store(), folder)

@@ -149,8 +149,8 @@ func (x *Instance) save(ctx context.Context) error {
 	return nil
 }
 
-// StatusLine is the line of /status.
-func (x *Instance) StatusLine(ctx context.Context) (name, text string) {
+// status is the line of /status.
+func (x *Instance) status(ctx context.Context) (name, text string) {
 	now, last, err := x.current(ctx)
 	if err != nil || now == "" {
 		return "", ""
@@ -162,12 +162,12 @@ func (x *Instance) StatusLine(ctx context.Context) (name, text string) {
 	return "Goal", text
 }
 
-// Events judges turns, and collects the calls for the judge.
-func (x *Instance) Events() []extension.Handlers {
-	return []extension.Handlers{
+// Hooks judges turns, and collects the calls for the judge.
+func (x *Instance) Hooks() extension.Hooks {
+	return extension.Hooks{Status: x.status, Events: []extension.Handlers{
 		{Limit: extension.NoLimit, Turn: x.begin, PostToolCall: x.called},
 		{Limit: judgeLimit, AfterTurn: x.afterTurn, PreCompress: x.beforeCompaction},
-	}
+	}}
 }
 
 // Notices stores a goal set before the session was stored. It returns no notices.

@@ -134,7 +134,7 @@ func TestGoalOfNewSession(t *testing.T) {
 	if text := run(t, x, ""); !strings.Contains(text, "> g") {
 		t.Errorf("the next server shows %q", text)
 	}
-	if name, text := x.StatusLine(t.Context()); name != "Goal" || text != "g" {
+	if name, text := x.status(t.Context()); name != "Goal" || text != "g" {
 		t.Errorf("status: %s: %s", name, text)
 	}
 }

@@ -117,7 +117,7 @@ func Handlers(s *extension.Session, o Options, name, at string, run Runner) (all
 		return nil, false
 	}
 	x := &instance{Options: o, session: s, hooks: []Hook{{Event: string(e), Command: name, Timeout: defaultTimeout, event: e, claude: claude, runner: run}}}
-	return x.Events(), true
+	return x.events(), true
 }
 
 // Brought are a plugin's hooks that are programs.

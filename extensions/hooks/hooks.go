@@ -70,8 +70,8 @@ func (x *instance) Close(context.Context) error {
 	return nil
 }
 
-// Attach reports hooks that cannot start. Invalid hooks are problems of the configuration.
-func (x *instance) Attach([]any) (start func()) {
+// opened reports hooks that cannot start. Invalid hooks are problems of the configuration.
+func (x *instance) opened([]any) (start func()) {
 	if len(x.hooks) == 0 {
 		return nil
 	}
@@ -217,8 +217,13 @@ func (x *instance) watch(ctx context.Context, h Hook) (later func(), err error) 
 	return w.Later, err
 }
 
-// Events returns an entry for each hook.
-func (x *instance) Events() (all []extension.Handlers) {
+// Hooks returns an entry for each hook.
+func (x *instance) Hooks() extension.Hooks {
+	return extension.Hooks{Events: x.events(), Opened: x.opened, Entries: x.entries}
+}
+
+// events returns an entry for each hook.
+func (x *instance) events() (all []extension.Handlers) {
 	for _, h := range x.hooks {
 		e := extension.Handlers{Name: fmt.Sprintf("the hook %q", h.Name()), Limit: h.Timeout}
 		switch h.event {

@@ -326,7 +326,7 @@ func TestInvalid(t *testing.T) {
 func TestCannotStart(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, `{"Stop":[{"command":"no-such-program-here --x"},{"command":"sh -c true"}]}`, nil)
-	if start := b.set.Attach(nil); start != nil {
+	if start := b.set.Opened(nil); start != nil {
 		start()
 	}
 	if len(b.notices) != 1 || !strings.Contains(b.notices[0], `The hook "no-such-program-here --x" for transform_llm_output cannot start`) {

@@ -10,8 +10,8 @@ type listed struct {
 	Error   string `json:"error,omitempty"`
 }
 
-// Listing lists the hooks. A hook that cannot start is listed with an error.
-func (x *instance) Listing(context.Context) (map[string]any, error) {
+// entries lists the hooks. A hook that cannot start is listed with an error.
+func (x *instance) entries(context.Context) (map[string]any, error) {
 	all := []listed{}
 	for _, h := range x.hooks {
 		l := listed{Event: h.Event, Matcher: h.Matcher, Command: h.Command}

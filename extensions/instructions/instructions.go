@@ -85,8 +85,8 @@ func (x *instance) Derive(_ context.Context, kind extension.Kind, s *extension.S
 	return newInstance(x.home, s), nil
 }
 
-// Forget resets which instructions of directories were added.
-func (x *instance) Forget() {
+// historyChanged resets which instructions of directories were added.
+func (x *instance) historyChanged(extension.Change) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	clear(x.delivered)
@@ -295,11 +295,14 @@ func readSoul(home string) (string, error) {
 	return string(bytes.ToValidUTF8(data, []byte("\uFFFD"))), nil
 }
 
-// Events adds the instructions of a directory to the first result from below it. If an edit comes
+// Hooks adds the instructions of a directory to the first result from below it. If an edit comes
 // first, the edit is rejected with them. To read all of them in advance, the whole tree would have
 // to be walked.
-func (x *instance) Events() []extension.Handlers {
-	return []extension.Handlers{{PreToolCall: x.beforeEdit, FailOpen: true, TransformToolResult: x.addInstructions}}
+func (x *instance) Hooks() extension.Hooks {
+	return extension.Hooks{
+		Events:         []extension.Handlers{{PreToolCall: x.beforeEdit, FailOpen: true, TransformToolResult: x.addInstructions}},
+		HistoryChanged: x.historyChanged,
+	}
 }
 
 const (

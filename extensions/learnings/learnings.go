@@ -77,9 +77,12 @@ func (x *instance) config() (c Settings) {
 	return c
 }
 
-// Events follows the results of calls.
-func (x *instance) Events() []extension.Handlers {
-	return []extension.Handlers{{Limit: extension.NoLimit, TransformToolResult: x.called, SubagentStop: x.ended}}
+// Hooks follows the results of calls, and lists the learnings.
+func (x *instance) Hooks() extension.Hooks {
+	return extension.Hooks{
+		Events:         []extension.Handlers{{Limit: extension.NoLimit, TransformToolResult: x.called, SubagentStop: x.ended}},
+		HistoryChanged: x.historyChanged, Entries: x.entries, Document: x.document,
+	}
 }
 
 // called records a working call after a failed call, or adds a learning to a failed call.
@@ -256,8 +259,11 @@ func begin(text string, limit int) string {
 	return text[:limit] + more
 }
 
-// Rewritten resets which learnings were reported, because the model may have lost them.
-func (x *instance) Rewritten() {
+// historyChanged resets which learnings were reported, because the model may have lost them.
+func (x *instance) historyChanged(c extension.Change) {
+	if c != extension.Rewritten {
+		return
+	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	clear(x.reported)

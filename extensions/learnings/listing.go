@@ -13,14 +13,14 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// Listing lists the learnings.
-func (x *instance) Listing(ctx context.Context) (map[string]any, error) {
+// entries lists the learnings.
+func (x *instance) entries(ctx context.Context) (map[string]any, error) {
 	all, err := x.store.List(ctx, x.config().HalfLife)
 	return map[string]any{"learnings": tools.OrEmpty(all)}, err
 }
 
-// Document writes the learnings as Markdown to a file in $HERMES_HOME/cache and returns its path.
-func (x *instance) Document(ctx context.Context, command, _ string) (path string, ok bool, err error) {
+// document writes the learnings as Markdown to a file in $HERMES_HOME/cache and returns its path.
+func (x *instance) document(ctx context.Context, command, _ string) (path string, ok bool, err error) {
 	if command != Table[1].Execute {
 		return "", false, nil
 	}

@@ -9,12 +9,12 @@ type entry struct {
 	Path        string `json:"path"`
 }
 
-// Listing lists the commands and the agents.
-func (x *Instance) Listing(context.Context) (map[string]any, error) {
-	return map[string]any{"commands": entries(x.files()), "agents": entries(x.Agents())}, nil
+// entries lists the commands and the agents.
+func (x *Instance) entries(context.Context) (map[string]any, error) {
+	return map[string]any{"commands": entriesOf(x.files()), "agents": entriesOf(x.Agents())}, nil
 }
 
-func entries(files []File) []entry {
+func entriesOf(files []File) []entry {
 	all := []entry{}
 	for _, f := range files {
 		all = append(all, entry{f.Name, f.Description, f.Path})

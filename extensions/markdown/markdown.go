@@ -51,8 +51,6 @@ func (markdown) Open(_ context.Context, s *extension.Session) (extension.Instanc
 	return &Instance{session: s}, nil
 }
 
-var _ extension.NeedsTrust = (*Instance)(nil)
-
 // Instance holds the commands of a session.
 type Instance struct {
 	session *extension.Session
@@ -67,15 +65,20 @@ type Instance struct {
 // Close does nothing.
 func (*Instance) Close(context.Context) error { return nil }
 
-// Begun keeps the Env of calls.
-func (x *Instance) Begun(env *tools.Env) {
+// Hooks lists the commands and the agents.
+func (x *Instance) Hooks() extension.Hooks {
+	return extension.Hooks{ToolsListed: x.toolsListed, TrustChanged: x.trustChanged, Entries: x.entries}
+}
+
+// toolsListed keeps the Env of calls.
+func (x *Instance) toolsListed(env *tools.Env) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.env = env
 }
 
-// TrustChanged lets the next use search again.
-func (x *Instance) TrustChanged() {
+// trustChanged lets the next use search again.
+func (x *Instance) trustChanged() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.at = time.Time{}

@@ -61,7 +61,7 @@ func (e servers) Open(ctx context.Context, s *extension.Session) (extension.Inst
 	c := e.Config
 	c.Roots, c.Pictures = s.Folders(), s.Bounds.Pictures
 	var section Section
-	_ = s.Config(&section) // Attach reports the error
+	_ = s.Config(&section) // opened reports the error
 	c.Logins = section.Logins
 	c.Later = x.later
 	c.Watch = s.Watch
@@ -73,8 +73,6 @@ func (e servers) Open(ctx context.Context, s *extension.Session) (extension.Inst
 	x.Servers = New(ctx, c)
 	return x, nil
 }
-
-var _ extension.NeedsTrust = (*Instance)(nil)
 
 // Instance holds the MCP servers of a session, from the host and from the user's configuration.
 type Instance struct {
@@ -89,7 +87,7 @@ type Instance struct {
 	waiting  chatanswer.Waiting // questions to be answered with /answer
 
 	mu    sync.Mutex
-	given []Server // by the host; nil: Attach was not called yet
+	given []Server // by the host; nil: opened was not called yet
 }
 
 // permit asks the user whether a server may start and run files of the workspace.
@@ -113,9 +111,19 @@ func (x *Instance) approveSampling(ctx context.Context, server, request string) 
 // Given are a host's servers for a session.
 type Given []Server
 
-// Attach returns a function that connects the host's servers and the configured servers. If a later
-// call passes no servers of the host, Attach returns nil.
-func (x *Instance) Attach(given []any) (start func()) {
+// Hooks connects the servers, and lists their tools and states.
+func (x *Instance) Hooks() extension.Hooks {
+	return extension.Hooks{
+		Events: []extension.Handlers{{Limit: extension.NoLimit, PreLLMCall: x.beforePrompt}},
+		Opened: x.opened, Late: x.LateTools, More: x.expects, Placeholder: x.placeholder,
+		FoldersChanged: func() { x.SetRoots(x.session.Folders()) }, TrustChanged: x.trustChanged,
+		Status: x.status, Secrets: x.secrets, Entries: x.entries,
+	}
+}
+
+// opened returns a function that connects the host's servers and the configured servers. If a later
+// call passes no servers of the host, opened returns nil.
+func (x *Instance) opened(given []any) (start func()) {
 	var own []Server
 	for _, g := range given {
 		if list, ok := g.(Given); ok {
@@ -168,8 +176,8 @@ func (x *Instance) configured() (c Section, list []Server, problems []error) {
 	return c, slices.Concat(c.Servers, approved), append(problems, wrong...)
 }
 
-// TrustChanged connects newly approved servers, and ends servers without approval.
-func (x *Instance) TrustChanged() {
+// trustChanged connects newly approved servers, and ends servers without approval.
+func (x *Instance) trustChanged() {
 	x.mu.Lock()
 	own := slices.Clone(x.given)
 	x.mu.Unlock()
@@ -185,9 +193,9 @@ func (x *Instance) offered() (offered []Offered) {
 	return offered
 }
 
-// Expects reports whether a server may add tools later. The user can approve a server during the
+// expects reports whether a server may add tools later. The user can approve a server during the
 // session, if the folder is trusted.
-func (x *Instance) Expects() bool {
+func (x *Instance) expects() bool {
 	return x.Servers.Expects() || slices.ContainsFunc(x.offered(), func(o Offered) bool { return o.Trusted && o.Problem == "" })
 }
 
@@ -212,9 +220,6 @@ func (x *Instance) All() []Status {
 	slices.SortFunc(all, func(a, b Status) int { return strings.Compare(a.Name, b.Name) })
 	return all
 }
-
-// FoldersChanged sends the workspace folders to the servers.
-func (x *Instance) FoldersChanged() { x.SetRoots(x.session.Folders()) }
 
 // Tools returns the tools of the connected servers. For a stored session, it returns the model's
 // existing tools.
@@ -266,27 +271,22 @@ func (x *Instance) Derive(_ context.Context, kind extension.Kind, _ *extension.S
 // parentServers gives a subagent the servers of its parent. The parent still owns them.
 type parentServers struct{ *Instance }
 
-func (parentServers) Close(context.Context) error  { return nil }
-func (parentServers) Attach([]any) func()          { return nil }
-func (parentServers) FoldersChanged()              {}
-func (parentServers) Events() []extension.Handlers { return nil }
-func (parentServers) Secrets() map[string]string   { return nil }
-
-func (parentServers) Commands() []extension.Command               { return nil }
-func (parentServers) StatusLine(context.Context) (string, string) { return "", "" }
+func (parentServers) Close(context.Context) error   { return nil }
+func (parentServers) Commands() []extension.Command { return nil }
+func (parentServers) Hooks() extension.Hooks        { return extension.Hooks{} }
 
 // Tools returns the tools of the parent's connected servers.
 func (l parentServers) Tools(context.Context, []tools.Spec) ([]tools.Tool, error) {
 	return l.Servers.Tools(), nil
 }
 
-// Secrets returns the secrets in the configuration of the servers, and the tokens of logins.
-func (x *Instance) Secrets() map[string]string {
+// secrets returns the secrets in the configuration of the servers, and the tokens of logins.
+func (x *Instance) secrets() map[string]string {
 	x.mu.Lock()
 	list := slices.Clone(x.given)
 	x.mu.Unlock()
 	var c Section
-	_ = x.session.Config(&c) // Attach reports the error
+	_ = x.session.Config(&c) // opened reports the error
 	all := SecretsOf(append(list, c.Servers...))
 	if x.cfg.Logins != nil {
 		maps.Copy(all, x.cfg.Logins.Secrets())
@@ -332,8 +332,8 @@ func SecretsOf(list []Server) map[string]string {
 	return found
 }
 
-// StatusLine returns the line for /status. If there are no servers, it is empty.
-func (x *Instance) StatusLine(context.Context) (name, text string) {
+// status returns the line for /status. If there are no servers, it is empty.
+func (x *Instance) status(context.Context) (name, text string) {
 	if n := len(x.Status()); n > 0 {
 		return "MCP servers", fmt.Sprintf("%d, see `/mcp`", n)
 	}

@@ -14,8 +14,8 @@ type listed struct {
 	Approved bool `json:"approved,omitempty"`
 }
 
-// Listing lists the servers, including unapproved servers.
-func (x *Instance) Listing(context.Context) (map[string]any, error) {
+// entries lists the servers, including unapproved servers.
+func (x *Instance) entries(context.Context) (map[string]any, error) {
 	all := []listed{}
 	for _, s := range x.All() {
 		all = append(all, listed{s.Name, s.State, len(s.Tools), s.From, s.Error, s.Log, s.Approved})

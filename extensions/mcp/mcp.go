@@ -262,10 +262,10 @@ func (s *Servers) Recalled(name, description string, schema json.RawMessage) too
 	return s.tool(definition{full: name, label: label, description: description, schema: schema, recalled: true, group: &tools.Group{Name: label}})
 }
 
-// StandIn returns a tool for a name known to the model from an earlier process, before its server
-// is connected. The call waits for the server. If no such server is expected, StandIn returns
+// placeholder returns a tool for a name known to the model from an earlier process, before its server
+// is connected. The call waits for the server. If no such server is expected, placeholder returns
 // false.
-func (s *Servers) StandIn(name string) (t tools.Tool, ok bool) {
+func (s *Servers) placeholder(name string) (t tools.Tool, ok bool) {
 	for _, one := range s.all() {
 		if !strings.HasPrefix(name, prefix+one.label+"__") {
 			continue

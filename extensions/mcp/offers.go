@@ -102,22 +102,20 @@ func (s *Servers) resourceTool() []tools.Tool {
 	return []tools.Tool{resources.Tool(s.sources, s.cfg.Pictures)}
 }
 
-// Events uses logins of other processes, and attaches the resources referred to in a prompt.
-func (x *Instance) Events() []extension.Handlers {
-	return []extension.Handlers{{Limit: extension.NoLimit, PreLLMCall: func(ctx context.Context, p extension.Prompt) (d extension.PromptDecision, err error) {
-		if p.Note {
-			return d, nil
-		}
-		x.recheck(ctx)
-		all := x.sources()
-		for _, m := range resources.Mentions(p.Referring(), all) {
-			text, err := resources.Read(ctx, all, m)
-			if err != nil {
-				text = fmt.Sprintf("Not attached: %v.", err)
-				x.session.Notify(fmt.Sprintf("%s is not attached: %v.", m.Text, err))
-			}
-			d.Attached = append(d.Attached, extension.Attachment{Name: m.Text, Text: x.session.Redact(text)})
-		}
+// beforePrompt uses logins of other processes, and attaches the resources referred to in a prompt.
+func (x *Instance) beforePrompt(ctx context.Context, p extension.Prompt) (d extension.PromptDecision, err error) {
+	if p.Note {
 		return d, nil
-	}}}
+	}
+	x.recheck(ctx)
+	all := x.sources()
+	for _, m := range resources.Mentions(p.Referring(), all) {
+		text, err := resources.Read(ctx, all, m)
+		if err != nil {
+			text = fmt.Sprintf("Not attached: %v.", err)
+			x.session.Notify(fmt.Sprintf("%s is not attached: %v.", m.Text, err))
+		}
+		d.Attached = append(d.Attached, extension.Attachment{Name: m.Text, Text: x.session.Redact(text)})
+	}
+	return d, nil
 }

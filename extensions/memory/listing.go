@@ -17,8 +17,8 @@ type entry struct {
 	Entries []string `json:"entries"`
 }
 
-// Listing lists the files with their entries.
-func (x *instance) Listing(context.Context) (map[string]any, error) {
+// entries lists the files with their entries.
+func (x *instance) entries(context.Context) (map[string]any, error) {
 	files, err := List(x.files())
 	if err != nil {
 		return nil, err
@@ -30,8 +30,8 @@ func (x *instance) Listing(context.Context) (map[string]any, error) {
 	return map[string]any{"memory": all}, nil
 }
 
-// Document returns a file of the memory. If it does not exist, Document creates it.
-func (x *instance) Document(_ context.Context, command, name string) (path string, ok bool, err error) {
+// document returns a file of the memory. If it does not exist, document creates it.
+func (x *instance) document(_ context.Context, command, name string) (path string, ok bool, err error) {
 	if command != Table[1].Execute {
 		return "", false, nil
 	}

@@ -176,18 +176,19 @@ func shown(entries []string) string {
 	return joined(all)
 }
 
-// Events records the user's typed prompts.
-func (x *instance) Events() []extension.Handlers {
-	return []extension.Handlers{{
-		Limit: extension.NoLimit,
-		PreLLMCall: func(ctx context.Context, p extension.Prompt) (extension.PromptDecision, error) {
-			x.once.Do(func() { x.restore(ctx) })
-			if !p.Note {
-				x.typed.add(p.Typed)
-			}
-			return extension.PromptDecision{}, nil
-		},
-	}}
+// Hooks records the user's typed prompts, and lists the files.
+func (x *instance) Hooks() extension.Hooks {
+	record := func(ctx context.Context, p extension.Prompt) (extension.PromptDecision, error) {
+		x.once.Do(func() { x.restore(ctx) })
+		if !p.Note {
+			x.typed.add(p.Typed)
+		}
+		return extension.PromptDecision{}, nil
+	}
+	return extension.Hooks{
+		Events:  []extension.Handlers{{Limit: extension.NoLimit, PreLLMCall: record}},
+		Entries: x.entries, Document: x.document,
+	}
 }
 
 // restore reads the prompts typed before the session was opened again.

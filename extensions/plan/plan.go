@@ -94,9 +94,9 @@ func (x *instance) changed(ctx context.Context, now bool) bool {
 	return true
 }
 
-// Events are called at the end of a turn, and when a subagent starts.
-func (x *instance) Events() []extension.Handlers {
-	return []extension.Handlers{{
+// Hooks are called at the end of a turn, and when a subagent starts.
+func (x *instance) Hooks() extension.Hooks {
+	return extension.Hooks{Events: []extension.Handlers{{
 		Limit:     extension.NoLimit,
 		AfterTurn: x.afterTurn,
 		SubagentStart: func(context.Context, extension.SubagentEvent) (string, error) {
@@ -105,7 +105,7 @@ func (x *instance) Events() []extension.Handlers {
 			}
 			return "", nil
 		},
-	}}
+	}}}
 }
 
 // afterTurn presents the last text of a turn as the plan.

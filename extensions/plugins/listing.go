@@ -17,8 +17,8 @@ type listed struct {
 	Error       string   `json:"error,omitempty"`
 }
 
-// Listing lists the plugins in plugins.enabled.
-func (x *instance) Listing(context.Context) (map[string]any, error) {
+// entries lists the plugins in plugins.enabled.
+func (x *instance) entries(context.Context) (map[string]any, error) {
 	all := []listed{}
 	for _, p := range x.plugins {
 		all = append(all, listed{p.Name, p.Version, p.State, p.Description, tools.OrEmpty(p.offer.toolNames()), tools.OrEmpty(p.HookNames()), ""})

@@ -103,18 +103,23 @@ func (x *instance) Close(context.Context) error {
 	return nil
 }
 
-// Begun keeps the Env of calls.
-func (x *instance) Begun(env *tools.Env) {
+// Hooks returns the hooks of the plugins, and lists the plugins.
+func (x *instance) Hooks() extension.Hooks {
+	return extension.Hooks{Events: x.events(), Opened: x.opened, ToolsListed: x.toolsListed, Entries: x.entries}
+}
+
+// toolsListed keeps the Env of calls.
+func (x *instance) toolsListed(env *tools.Env) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.env = env
 }
 
-// Attach reports unusable plugins, and hooks of Agent Plugins that cannot start.
-func (x *instance) Attach(given []any) (start func()) {
+// opened reports unusable plugins, and hooks of Agent Plugins that cannot start.
+func (x *instance) opened(given []any) (start func()) {
 	var starts []func()
 	for _, p := range x.plugins {
-		if start := p.hooks.Attach(given); start != nil {
+		if start := p.hooks.Hooks().Opened(given); start != nil {
 			starts = append(starts, start)
 		}
 	}
@@ -329,10 +334,10 @@ func (a asks) Check(ctx context.Context, env *tools.Env, c tools.Call, kind tool
 	return a.Approver.Check(ctx, env, c, kind, fmt.Sprintf("The plugin %s: %s", a.plugin, title), v)
 }
 
-// Events returns the hooks of the plugins.
-func (x *instance) Events() (all []extension.Handlers) {
+// events returns the hooks of the plugins.
+func (x *instance) events() (all []extension.Handlers) {
 	for _, p := range x.plugins {
-		all = append(all, p.hooks.Events()...)
+		all = append(all, p.hooks.Hooks().Events...)
 		for _, event := range p.offer.Hooks {
 			handlers, _ := hooks.Handlers(x.session, hooks.Options{Transcript: x.host.Transcript}, p.Name, event, func(ctx context.Context, payload json.RawMessage) (json.RawMessage, error) {
 				return x.hook(ctx, p, event, payload)
@@ -437,7 +442,7 @@ func (x *instance) Sections(context.Context) []prompt.Section {
 	return []prompt.Section{{Slot: prompt.Project, Text: "\n# Plugins\n\nTexts of plugins that the user has enabled, with the rank of project instructions.\n" + b.String()}}
 }
 
-// Derive gives a subagent the tools of its parent's plugins. Plugin hooks see its calls anyway.
+// Derive gives a subagent the tools of its parent's plugins. Their hooks see its calls.
 func (x *instance) Derive(_ context.Context, kind extension.Kind, _ *extension.Session) (extension.Instance, error) {
 	if kind != extension.Subagent {
 		return nil, nil
@@ -449,6 +454,9 @@ func (x *instance) Derive(_ context.Context, kind extension.Kind, _ *extension.S
 type parents struct{ parent *instance }
 
 func (parents) Close(context.Context) error { return nil }
+
+// Hooks returns the hooks of the parent's plugins, so a subagent cannot avoid their checks.
+func (p parents) Hooks() extension.Hooks { return extension.Hooks{Events: p.parent.events()} }
 
 // Tools returns the tools of the parent's plugins.
 func (p parents) Tools(ctx context.Context, stored []tools.Spec) ([]tools.Tool, error) {

@@ -176,8 +176,8 @@ func (b *bed) open() *session {
 	}
 	s.tools.Events = s.set.Events()
 	s.env = &tools.Env{SessionID: "s", Dispatch: tools.Dispatch{Set: s.tools}, Gate: s}
-	s.set.Begun(s.env)
-	if start := s.set.Attach(nil); start != nil {
+	s.set.ToolsListed(s.env)
+	if start := s.set.Opened(nil); start != nil {
 		start()
 	}
 	return s
@@ -251,6 +251,10 @@ func TestExamples(t *testing.T) {
 	s.wants("word_count", `{"path":"b.md"}`, `word_count of the plugin word-count failed: __init__.py:`)
 	s.wants("find_todos", `{}`, `a.md:2:: more`)
 
+	subagent, err := s.set.Derive(t.Context(), extension.Subagent, extension.Own{ID: "child"})
+	if err != nil {
+		t.Fatal(err)
+	}
 	terminal := tools.Tool{Name: "terminal", Toolset: "terminal", RunsCommands: true}
 	for command, blocked := range map[string]bool{"git push": false, "git push --force origin main": true} {
 		args, err := json.Marshal(map[string]string{"command": command})
@@ -260,6 +264,10 @@ func TestExamples(t *testing.T) {
 		out := s.set.Events().BeforeCall(t.Context(), s.env, terminal, tools.Call{ID: "1", Name: "terminal", Args: args})
 		if (out.Answer != nil) != blocked {
 			t.Errorf("%s: %+v", command, out)
+		}
+		child := subagent.Events().BeforeCall(t.Context(), s.env, terminal, tools.Call{ID: "1", Name: "terminal", Args: args})
+		if (child.Answer != nil) != blocked {
+			t.Errorf("of a subagent, %s: %+v", command, child)
 		}
 		if blocked && !strings.Contains(string(out.Answer.JSON), `The user's hook \"no-force-push\" blocked this call: it overwrites history; use git push --force-with-lease. Do not try it in another form.`) {
 			t.Errorf("%s", out.Answer.JSON)

@@ -63,9 +63,9 @@ const (
 	mostBytes = 4 << 20          // of a single text
 )
 
-// Events expands the references of prompts.
-func (x *instance) Events() []extension.Handlers {
-	return []extension.Handlers{{Limit: limit, PreLLMCall: x.expand}}
+// Hooks expands the references of prompts.
+func (x *instance) Hooks() extension.Hooks {
+	return extension.Hooks{Events: []extension.Handlers{{Limit: limit, PreLLMCall: x.expand}}}
 }
 
 func (x *instance) expand(ctx context.Context, p extension.Prompt) (d extension.PromptDecision, err error) {

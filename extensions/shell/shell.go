@@ -72,10 +72,7 @@ func (e feature) start(s *extension.Session) (*shell.Shell, error) {
 	return sh, nil
 }
 
-var (
-	_ extension.Shell    = (*instance)(nil)
-	_ extension.TakesEnv = (*instance)(nil)
-)
+var _ extension.Shell = (*instance)(nil)
 
 type instance struct {
 	*shell.Processes // nil: commands run in the foreground only
@@ -109,8 +106,11 @@ func (x *instance) ShellName() string {
 	return sh.Name()
 }
 
-// PassEnv gives variables to the next commands, such as "NAME=value".
-func (x *instance) PassEnv(vars []string) {
+// Hooks takes variables for commands.
+func (x *instance) Hooks() extension.Hooks { return extension.Hooks{PassEnv: x.passEnv} }
+
+// passEnv gives variables to the next commands, such as "NAME=value".
+func (x *instance) passEnv(vars []string) {
 	if sh, err := x.shell(); err == nil {
 		sh.Export(vars)
 	}

@@ -8,15 +8,15 @@ import (
 	"github.com/hermes-ls/hermes-ls/extension"
 )
 
-// Listing lists the skills, including skills left out with an error.
-func (x *Instance) Listing(ctx context.Context) (map[string]any, error) {
+// entries lists the skills, including skills left out with an error.
+func (x *Instance) entries(ctx context.Context) (map[string]any, error) {
 	f := x.all(ctx, fresh)
 	return map[string]any{"skills": append(append([]*Skill{}, f.Skills...), f.LeftOut...)}, nil
 }
 
-// Document returns the SKILL.md of a skill. For a bundled skill, it is a read-only copy in
+// document returns the SKILL.md of a skill. For a bundled skill, it is a read-only copy in
 // $HERMES_HOME/cache.
-func (x *Instance) Document(ctx context.Context, command, name string) (path string, ok bool, err error) {
+func (x *Instance) document(ctx context.Context, command, name string) (path string, ok bool, err error) {
 	if command != Table[1].Execute {
 		return "", false, nil
 	}

@@ -110,7 +110,7 @@ func (x *Instance) manage(ctx context.Context, _ *tools.Env, call tools.Call, in
 	if err := e.apply(); err != nil {
 		return tools.Fail("skill_manage: %v", err), nil
 	}
-	x.TrustChanged()
+	x.trustChanged()
 	if changed := x.session.CommandsChanged; changed != nil && (e.whole || strings.EqualFold(filepath.Base(e.name), "SKILL.md")) {
 		changed()
 	}

@@ -66,11 +66,6 @@ func (e skills) Open(_ context.Context, s *extension.Session) (extension.Instanc
 	return &Instance{Options: e.Options, session: s}, nil
 }
 
-var (
-	_ extension.NeedsTrust = (*Instance)(nil)
-	_ extension.Opens      = (*Instance)(nil)
-)
-
 // Instance holds the skills of a session.
 type Instance struct {
 	Options
@@ -121,8 +116,8 @@ func (x *Instance) all(ctx context.Context, maxAge time.Duration) Found {
 	return x.found
 }
 
-// TrustChanged lets the next use search again.
-func (x *Instance) TrustChanged() {
+// trustChanged lets the next use search again.
+func (x *Instance) trustChanged() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.at = time.Time{}
@@ -249,17 +244,23 @@ func (x *derived) Tools(ctx context.Context, _ []tools.Spec) ([]tools.Tool, erro
 // Commands returns no commands: a subagent has no user.
 func (x *derived) Commands() []extension.Command { return nil }
 
-// Events returns the text for the summary of a compaction.
-func (x *Instance) Events() []extension.Handlers {
-	return []extension.Handlers{{PreCompress: func(ctx context.Context, _ extension.Compression) (string, error) {
-		x.restore(ctx)
-		x.mu.Lock()
-		defer x.mu.Unlock()
-		if len(x.read) == 0 {
-			return "", nil
-		}
-		return "### Skills\nThe session has read these skills. Read them again with skill_view before you continue their tasks: " + strings.Join(x.read, ", "), nil
-	}}}
+// Hooks names the read skills in summaries, and lists the skills.
+func (x *Instance) Hooks() extension.Hooks {
+	return extension.Hooks{
+		Events:       []extension.Handlers{{PreCompress: x.beforeCompaction}},
+		TrustChanged: x.trustChanged, Entries: x.entries, Document: x.document,
+	}
+}
+
+// beforeCompaction returns the text for the summary of a compaction.
+func (x *Instance) beforeCompaction(ctx context.Context, _ extension.Compression) (string, error) {
+	x.restore(ctx)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if len(x.read) == 0 {
+		return "", nil
+	}
+	return "### Skills\nThe session has read these skills. Read them again with skill_view before you continue their tasks: " + strings.Join(x.read, ", "), nil
 }
 
 // remember records that the session has read a skill.

@@ -215,7 +215,7 @@ func TestView(t *testing.T) {
 			t.Errorf("%s: %s", args, got)
 		}
 	}
-	summary, err := h.x.Events()[0].PreCompress(t.Context(), extension.Compression{})
+	summary, err := h.x.Hooks().Events[0].PreCompress(t.Context(), extension.Compression{})
 	if err != nil || !strings.Contains(summary, "weather, debug") {
 		t.Errorf("the summary has %q, %v", summary, err)
 	}

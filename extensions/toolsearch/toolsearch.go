@@ -82,9 +82,14 @@ func (x *Instance) Derive(_ context.Context, kind extension.Kind, s *extension.S
 	return &Instance{session: s}, nil
 }
 
-// Arrange defers tools and adds the two tools of this extension if they are needed. In a stored
+// Hooks arranges the tools of requests.
+func (x *Instance) Hooks() extension.Hooks {
+	return extension.Hooks{Arrange: x.arrange, ToolsListed: x.toolsListed}
+}
+
+// arrange defers tools and adds the two tools of this extension if they are needed. In a stored
 // session, tools not stored with it are deferred.
-func (x *Instance) Arrange(_ context.Context, set *tools.Set, stored []tools.Spec) error {
+func (x *Instance) arrange(_ context.Context, set *tools.Set, stored []tools.Spec) error {
 	var c Config
 	if err := x.session.Config(&c); err != nil {
 		return err
@@ -191,8 +196,8 @@ func sizeOf(t tools.Tool) int {
 	return around + len(t.Name) + len(description) + len(t.Schema)
 }
 
-// Begun stores the set for tools that come late.
-func (x *Instance) Begun(env *tools.Env) {
+// toolsListed stores the set for tools that come late.
+func (x *Instance) toolsListed(env *tools.Env) {
 	if x.extensions == nil {
 		return
 	}
@@ -219,7 +224,7 @@ func (x *Instance) missing(name string) {
 	if _, there := x.set.Get(name); there {
 		return
 	}
-	for _, t := range x.extensions().StandIns(name) {
+	for _, t := range x.extensions().Placeholders(name) {
 		if x.set.Admits(t) {
 			t.Deferred = true
 			_ = x.set.Add(t) // an uncallable tool stays unknown

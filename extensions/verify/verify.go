@@ -66,9 +66,12 @@ type turn struct {
 // Close does nothing.
 func (*Instance) Close(context.Context) error { return nil }
 
-// Events follows calls, and reports unverified changes at the end of a turn.
-func (x *Instance) Events() []extension.Handlers {
-	return []extension.Handlers{{Limit: extension.NoLimit, Turn: x.begin, PreToolCall: x.calls, PostToolCall: x.called, AfterTurn: x.afterTurn}}
+// Hooks follows calls, and reports unverified changes at the end of a turn.
+func (x *Instance) Hooks() extension.Hooks {
+	return extension.Hooks{
+		Events:         []extension.Handlers{{Limit: extension.NoLimit, Turn: x.begin, PreToolCall: x.calls, PostToolCall: x.called, AfterTurn: x.afterTurn}},
+		HistoryChanged: x.historyChanged, Status: x.status,
+	}
 }
 
 func (x *Instance) begin(context.Context, extension.Prompt) (ended func(), err error) {
@@ -185,8 +188,8 @@ func (x *Instance) Notices(_ context.Context, when extension.When) []string {
 	return []string{askText(commands)}
 }
 
-// Forget asks the model again after a compaction.
-func (x *Instance) Forget() {
+// historyChanged asks the model again after a compaction.
+func (x *Instance) historyChanged(extension.Change) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.asked = false
@@ -260,8 +263,8 @@ func (x *Instance) commands(s Settings) []string {
 	return list
 }
 
-// StatusLine is the line of /status.
-func (x *Instance) StatusLine(context.Context) (name, text string) {
+// status is the line of /status.
+func (x *Instance) status(context.Context) (name, text string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	s := x.settings()

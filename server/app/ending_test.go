@@ -26,8 +26,8 @@ func (e *ending) Open(context.Context, *extension.Session) (extension.Instance, 
 
 func (*ending) Close(context.Context) error { return nil }
 
-func (e *ending) Events() []extension.Handlers {
-	return []extension.Handlers{{SessionEnd: func(ctx context.Context, _ extension.SessionEvent) error {
+func (e *ending) Hooks() extension.Hooks {
+	return extension.Hooks{Events: []extension.Handlers{{SessionEnd: func(ctx context.Context, _ extension.SessionEvent) error {
 		select {
 		case <-time.After(e.takes):
 			e.ended = true
@@ -35,7 +35,7 @@ func (e *ending) Events() []extension.Handlers {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-	}}}
+	}}}}
 }
 
 // TestEndTakesAWhile ends a server with an extension that needs longer than the rest at the end of

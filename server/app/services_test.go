@@ -19,7 +19,6 @@ func TestEachServiceHasAnOwner(t *testing.T) {
 	_, subagents := set.Spawner()
 	for name, there := range map[string]bool{
 		"PageReader": pages, "Shell": shell, "Interpreter": python, "Changes": changes, "Spawner": subagents,
-		"Listed": len(set.Listed()) > 0, "Opens": len(set.Opens()) > 0,
 	} {
 		if !there {
 			t.Errorf("no feature has the service %s", name)

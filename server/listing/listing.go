@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 
 	"github.com/hermes-ls/hermes-ls/extension"
 	"github.com/hermes-ls/hermes-ls/protocol"
@@ -23,13 +22,9 @@ func Empty() *protocol.ExtensionsResult {
 
 // List returns the lists of the extensions of a session.
 func List(ctx context.Context, s *server.Session) (*protocol.ExtensionsResult, error) {
-	all := map[string]any{}
-	for _, x := range s.Extensions().Listed() {
-		part, err := x.Listing(ctx)
-		if err != nil {
-			return nil, err
-		}
-		maps.Copy(all, part)
+	all, err := s.Extensions().Entries(ctx)
+	if err != nil {
+		return nil, err
 	}
 	text, err := json.Marshal(all)
 	if err != nil {
@@ -44,10 +39,8 @@ func List(ctx context.Context, s *server.Session) (*protocol.ExtensionsResult, e
 
 // Document returns the file that a command opens, such as hermes.skill.open with the name of a skill.
 func Document(ctx context.Context, s *server.Session, command, name string) (path string, err error) {
-	for _, x := range s.Extensions().Opens() {
-		if path, ok, err := x.Document(ctx, command, name); ok || err != nil {
-			return path, err
-		}
+	if path, ok, err := s.Extensions().Document(ctx, command, name); ok || err != nil {
+		return path, err
 	}
 	return "", extension.BadInput("command", "%s opens nothing in this session", command)
 }

@@ -91,8 +91,8 @@ func (x *instance) Notices(_ context.Context, when extension.When) []string {
 	return []string{"One game was played."}
 }
 
-func (x *instance) Events() []extension.Handlers {
-	return []extension.Handlers{{
+func (x *instance) Hooks() extension.Hooks {
+	return extension.Hooks{Events: []extension.Handlers{{
 		PreToolCall: func(_ context.Context, c extension.ToolCall) (extension.Decision, error) {
 			x.log("pre_tool_call " + c.Name)
 			return extension.Decision{}, nil
@@ -136,5 +136,5 @@ func (x *instance) Events() []extension.Handlers {
 			x.log("subagent_stop " + s.Status)
 			return nil
 		},
-	}}
+	}}}
 }
