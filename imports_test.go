@@ -18,7 +18,7 @@ const module = "github.com/hermes-ls/hermes-ls/"
 var layers = map[string][]string{
 	"cmd":        {""},
 	"protocol":   {},
-	"config":     {"internal/lazyregexp", "internal/safefile", "internal/shorten", "internal/textfile"},
+	"config":     {"internal/lazyregexp", "internal/safefile", "internal/shorten", "internal/spelling", "internal/textfile"},
 	"internal":   {},
 	"tools":      {"internal"},
 	"agent":      {"tools", "internal"},
@@ -36,7 +36,7 @@ var layers = map[string][]string{
 // strict restricts packages further than their top directory: they may import exactly these.
 var strict = map[string][]string{
 	"server": {"server/attachments", "server/models", "config", "builder", "extension", "tools", "agent",
-		"internal/folderpath", "internal/markup", "internal/proc", "internal/program", "internal/safefile", "internal/sandbox", "internal/search", "internal/userpath", "internal/workspace"},
+		"internal/amount", "internal/folderpath", "internal/markup", "internal/proc", "internal/program", "internal/safefile", "internal/sandbox", "internal/search", "internal/spelling", "internal/userpath", "internal/workspace"},
 	"server/attachments": {"agent", "internal/lazyregexp", "internal/workspace", "tools"},
 	"server/models":      {"config", "agent", "internal/proc", "internal/userpath"},
 	// The protocols have methods for these features and for no others.
@@ -44,7 +44,7 @@ var strict = map[string][]string{
 		"extensions/checkpoints", "extensions/feedback", "extensions/foldertrust", "extensions/mcp"},
 	"server/lsp": {"server", "protocol", "config", "tools", "agent", "extension", "internal", "delegate",
 		"extensions/checkpoints", "extensions/foldertrust"},
-	"internal/workspace":    {"internal/diff", "internal/ignore", "internal/safefile", "internal/scratch", "internal/search", "internal/textenc"},
+	"internal/workspace":    {"internal/diff", "internal/ignore", "internal/safefile", "internal/scratch", "internal/search", "internal/spelling", "internal/textenc"},
 	"internal/search":       {"internal/ignore", "internal/safefile", "internal/textenc"},
 	"internal/ignore":       {"internal/safefile"},
 	"internal/diff":         {"internal/textenc"},
@@ -62,14 +62,16 @@ var strict = map[string][]string{
 	"internal/filelock":    {},
 	"internal/folderpath":  {},
 	"internal/frontmatter": {"internal/textfile"},
+	"internal/amount":      {},
 	"internal/escape":      {},
 	"internal/shorten":     {},
 	"internal/markup":      {},
 	"internal/safefile":    {},
+	"internal/spelling":    {},
 	"internal/protected":   {"internal/lazyregexp", "internal/safefile"},
 	"internal/tokens":      {},
 	"internal/lazyregexp":  {},
-	"config":               {"config", "internal/lazyregexp", "internal/safefile", "internal/shorten", "internal/textfile"},
+	"config":               {"config", "internal/lazyregexp", "internal/safefile", "internal/shorten", "internal/spelling", "internal/textfile"},
 	"internal/textfile":    {"internal/safefile", "internal/textenc"},
 }
 

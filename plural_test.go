@@ -18,7 +18,7 @@ var (
 )
 
 // TestCounts checks that texts of commands and debug pages never say "1 calls".
-// github.com/dustin/go-humanize/english returns the right form.
+// amount.Plural returns the right form.
 func TestCounts(t *testing.T) {
 	t.Parallel()
 	for file := range goFiles(t) {
@@ -38,7 +38,7 @@ func TestCounts(t *testing.T) {
 			text, _ := strconv.Unquote(lit.Value) // the parser has checked it
 			for _, m := range countedWord.FindAllStringSubmatch(text, -1) {
 				if !notOne.MatchString(m[1]) {
-					t.Errorf("%s: %q can be \"1 %s\": use english.Plural", set.Position(lit.Pos()), m[0], m[2])
+					t.Errorf("%s: %q can be \"1 %s\": use amount.Plural", set.Position(lit.Pos()), m[0], m[2])
 				}
 			}
 			return true

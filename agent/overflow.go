@@ -6,10 +6,9 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/dustin/go-humanize"
-
 	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/store"
+	"github.com/hermes-ls/hermes-ls/internal/amount"
 )
 
 // Sizes of context windows in tokens.
@@ -58,7 +57,7 @@ func (t *turn) learn(err error) {
 // modelName names the model for a message.
 func (t *turn) modelName() string { return cmp.Or(t.head.Model, "the model") }
 
-func count(n int) string { return humanize.Comma(int64(n)) }
+func count(n int) string { return amount.Comma(n) }
 
 // tooSmall returns an error if the model's context window is too small for any session. Then
 // nothing is sent.
@@ -96,7 +95,7 @@ func (t *turn) doesNotFit(cause error) error {
 		if tokens := g.scaled(weight(&h.messages[i])); fixed < window && tokens > (window-fixed)/2 {
 			tooLong := &sizeError{cause: cause, text: fmt.Sprintf("the prompt does not fit: it has %s (about %s tokens), and the context window of %s has %s tokens, of which the system prompt and the tools take %s. "+
 				"It was left out of the session, which goes on without it. Send a shorter prompt, or put the text into a file and name the file.",
-				humanize.Bytes(uint64(len(text))), count(tokens), t.modelName(), count(window), count(fixed))}
+				amount.Bytes(len(text)), count(tokens), t.modelName(), count(window), count(fixed))}
 			if err := t.leaveOut(); err != nil {
 				return errors.Join(tooLong, err)
 			}

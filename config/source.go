@@ -10,9 +10,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/agnivade/levenshtein"
-
 	"github.com/hermes-ls/hermes-ls/internal/shorten"
+	"github.com/hermes-ls/hermes-ls/internal/spelling"
 )
 
 // source is a source of settings, as a tree of plain values.
@@ -460,7 +459,7 @@ func nearestName(name string, fields []field) string {
 		if len(name) > len(f.name)+8 { // letters of several bytes
 			continue
 		}
-		if d := levenshtein.ComputeDistance(name, f.name); d < distance {
+		if d := spelling.Distance(name, f.name); d < distance {
 			best, distance = f.name, d
 		}
 	}

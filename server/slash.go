@@ -9,11 +9,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agnivade/levenshtein"
-
 	"github.com/hermes-ls/hermes-ls/agent"
 	"github.com/hermes-ls/hermes-ls/agent/store"
 	"github.com/hermes-ls/hermes-ls/extension"
+	"github.com/hermes-ls/hermes-ls/internal/spelling"
 )
 
 // Command is a slash command. A prompt with its name at the start is not sent to the model.
@@ -98,7 +97,7 @@ func unknownCommand(x *Session, name string) string {
 	var near []string
 	for distance, all := 0, x.Commands(); distance <= slips; distance++ {
 		for _, c := range all {
-			fits := levenshtein.ComputeDistance(name, c.Name) == distance || distance == 0 && strings.HasPrefix(c.Name, name)
+			fits := spelling.Distance(name, c.Name) == distance || distance == 0 && strings.HasPrefix(c.Name, name)
 			if quoted := "`/" + c.Name + "`"; fits && len(near) < most && !slices.Contains(near, quoted) {
 				near = append(near, quoted)
 			}

@@ -8,11 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dustin/go-humanize"
-	"github.com/dustin/go-humanize/english"
-
 	"github.com/hermes-ls/hermes-ls/agent/store"
 	"github.com/hermes-ls/hermes-ls/extension"
+	"github.com/hermes-ls/hermes-ls/internal/amount"
 	"github.com/hermes-ls/hermes-ls/internal/markup"
 )
 
@@ -47,7 +45,7 @@ func windowText(tokens int) string {
 	if tokens <= 0 {
 		return "not known before the first prompt"
 	}
-	return humanize.Comma(int64(tokens)) + " tokens"
+	return amount.Comma(tokens) + " tokens"
 }
 
 // windowOf describes the context window of a session and names its source. Before the first prompt,
@@ -81,18 +79,18 @@ func statusText(ctx context.Context, x *Session, _ string) (string, error) {
 	}
 	if a := x.record.opened(); a != nil {
 		u := a.Usage()
-		used := fmt.Sprintf("%s tokens", humanize.Comma(int64(u.Used)))
+		used := fmt.Sprintf("%s tokens", amount.Comma(u.Used))
 		if u.Window > 0 {
-			used += fmt.Sprintf(" of %s (%d %%)", humanize.Comma(int64(u.Window)), u.Used*100/u.Window)
+			used += fmt.Sprintf(" of %s (%d %%)", amount.Comma(u.Window), u.Used*100/u.Window)
 		}
 		line("Context", "%s", used)
-		total := fmt.Sprintf("%s, %s tokens in, %s out", english.Plural(u.Requests, "request", ""), humanize.Comma(int64(u.Total.Input)), humanize.Comma(int64(u.Total.Output)))
+		total := fmt.Sprintf("%s, %s tokens in, %s out", amount.Plural(u.Requests, "request"), amount.Comma(u.Total.Input), amount.Comma(u.Total.Output))
 		if u.Total.Cost > 0 {
 			total += fmt.Sprintf(", $%.4f", u.Total.Cost)
 		}
 		line("Used", "%s", total)
 		if u.Last.Input > 0 {
-			line("Last request", "%s tokens in, %d %% of them from the prompt cache", humanize.Comma(int64(u.Last.Input)), u.Last.CachedRead*100/u.Last.Input)
+			line("Last request", "%s tokens in, %d %% of them from the prompt cache", amount.Comma(u.Last.Input), u.Last.CachedRead*100/u.Last.Input)
 		}
 	}
 	conf := x.settings.config()
@@ -119,8 +117,8 @@ func usageText(ctx context.Context, x *Session, _ string) (string, error) {
 		case s.Unpriced > 0:
 			cost += fmt.Sprintf(" (no price is known for %d of the requests)", s.Unpriced)
 		}
-		fmt.Fprintf(&b, "- %s: %s, %s, %s tokens in (%s cached), %s out\n", name, cost, english.Plural(s.Requests, "request", ""),
-			humanize.Comma(int64(s.Input)), humanize.Comma(int64(s.CachedRead)), humanize.Comma(int64(s.Output)))
+		fmt.Fprintf(&b, "- %s: %s, %s, %s tokens in (%s cached), %s out\n", name, cost, amount.Plural(s.Requests, "request"),
+			amount.Comma(s.Input), amount.Comma(s.CachedRead), amount.Comma(s.Output))
 	}
 	st := x.svc.theStore(x.svc.synchronous())
 	var session store.Spent
@@ -266,7 +264,7 @@ func listSessions(ctx context.Context, x *Session, _ string) (string, error) {
 		if head.ID == x.id {
 			mark = " (this one)"
 		}
-		fmt.Fprintf(&b, "- %s, %s, `%s`%s\n", titled(head), humanize.Time(head.UpdatedAt), head.ID, mark)
+		fmt.Fprintf(&b, "- %s, %s, `%s`%s\n", titled(head), amount.Ago(head.UpdatedAt), head.ID, mark)
 	}
 	if next != "" {
 		b.WriteString("- … and older ones\n")

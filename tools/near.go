@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agnivade/levenshtein"
+	"github.com/hermes-ls/hermes-ls/internal/spelling"
 )
 
 // Nearest returns at most three names spelled like name, nearest first.
@@ -19,7 +19,7 @@ func nearest(name string, names []string) []string {
 	var near []scored
 	for _, candidate := range names {
 		a, b := strings.ToLower(name), strings.ToLower(candidate)
-		d := levenshtein.ComputeDistance(a, b)
+		d := spelling.Distance(a, b)
 		switch {
 		case d <= max(len(a), len(b))/3:
 		case len(b) >= 3 && strings.Contains(a, b), len(a) >= 3 && strings.Contains(b, a):

@@ -6,9 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agnivade/levenshtein"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/hermes-ls/hermes-ls/internal/spelling"
 )
 
 // Nearest returns the name most similar to a word. If all names differ from it by half of its
@@ -30,13 +31,13 @@ func lettersBetween(word, name string) int {
 	if len(word) > len(name)+8 { // letters of several bytes
 		return len(word)
 	}
-	d := levenshtein.ComputeDistance(word, name)
+	d := spelling.Distance(word, name)
 	if len(word) > 2 && strings.HasPrefix(name, word) {
 		d = min(d, 1)
 	}
 	for i := range len(word) - 1 {
 		swapped := word[:i] + word[i+1:i+2] + word[i:i+1] + word[i+2:]
-		d = min(d, 1+levenshtein.ComputeDistance(swapped, name))
+		d = min(d, 1+spelling.Distance(swapped, name))
 	}
 	return d
 }

@@ -16,11 +16,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dustin/go-humanize/english"
 	"github.com/spf13/cobra"
 
 	"github.com/hermes-ls/hermes-ls/cmd/cli"
 	"github.com/hermes-ls/hermes-ls/config"
+	"github.com/hermes-ls/hermes-ls/internal/amount"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 	"github.com/hermes-ls/hermes-ls/internal/redact"
 	"github.com/hermes-ls/hermes-ls/server/app"
@@ -125,7 +125,7 @@ func versionText() string {
 
 func systemText() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s/%s, %s\n", runtime.GOOS, runtime.GOARCH, english.Plural(runtime.NumCPU(), "processor", ""))
+	fmt.Fprintf(&b, "%s/%s, %s\n", runtime.GOOS, runtime.GOARCH, amount.Plural(runtime.NumCPU(), "processor"))
 	for _, f := range []struct{ what, path string }{{"kernel", "/proc/sys/kernel/osrelease"}, {"system", "/etc/os-release"}} {
 		data, err := os.ReadFile(f.path)
 		if err != nil {

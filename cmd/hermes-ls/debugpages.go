@@ -11,9 +11,9 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/dustin/go-humanize/english"
 	"github.com/hermes-ls/hermes-ls/agent"
 	"github.com/hermes-ls/hermes-ls/agent/model"
+	"github.com/hermes-ls/hermes-ls/internal/amount"
 	"github.com/hermes-ls/hermes-ls/internal/debug"
 	"github.com/hermes-ls/hermes-ls/protocol/wire"
 	"github.com/hermes-ls/hermes-ls/server"
@@ -44,7 +44,7 @@ func writeSessions(w io.Writer, open []server.SessionState) {
 		if x.Model != "" {
 			fmt.Fprintf(w, "  chosen model: %s\n", x.Model)
 		}
-		fmt.Fprintf(w, "  mode %s, history in memory: %t, %s\n", x.Mode, x.Loaded, english.Plural(len(x.Queue), "turn", ""))
+		fmt.Fprintf(w, "  mode %s, history in memory: %t, %s\n", x.Mode, x.Loaded, amount.Plural(len(x.Queue), "turn"))
 	}
 }
 

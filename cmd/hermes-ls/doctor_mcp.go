@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/dustin/go-humanize/english"
 	"github.com/hermes-ls/hermes-ls/cmd/mcpcmd"
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp"
+	"github.com/hermes-ls/hermes-ls/internal/amount"
 	"github.com/hermes-ls/hermes-ls/server/app"
 )
 
@@ -31,7 +31,7 @@ func mcpFindings(ctx context.Context, loaded *config.Loaded) (found []finding) {
 	for _, s := range all.Status() {
 		switch s.State {
 		case mcp.Connected:
-			text := fmt.Sprintf("%s: %s (%s)", s.Name, english.Plural(len(s.Tools), "tool", ""), s.From)
+			text := fmt.Sprintf("%s: %s (%s)", s.Name, amount.Plural(len(s.Tools), "tool"), s.From)
 			if len(s.LeftOut) > 0 {
 				text += "; left out, because they run only as tasks: " + strings.Join(s.LeftOut, ", ")
 			}

@@ -10,14 +10,13 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/dustin/go-humanize"
-	"github.com/dustin/go-humanize/english"
 	"github.com/hermes-ls/hermes-ls/agent"
 	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/model/client"
 	"github.com/hermes-ls/hermes-ls/cmd/modelcmd"
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/config/catalog"
+	"github.com/hermes-ls/hermes-ls/internal/amount"
 	"github.com/hermes-ls/hermes-ls/server/models"
 )
 
@@ -48,11 +47,11 @@ func windowFinding(ctx context.Context, e config.Endpoint, profile string) []fin
 	defer m.Close()
 	m.Inspect(ctx)
 	window := m.Window()
-	text := fmt.Sprintf("context window of %s tokens (%s)", humanize.Comma(int64(window)), m.WindowFrom())
+	text := fmt.Sprintf("context window of %s tokens (%s)", amount.Comma(window), m.WindowFrom())
 	out := []finding{{"ok", "window", text}}
 	switch {
 	case window < agent.LeastWindow:
-		out[0] = finding{"fail", "window", fmt.Sprintf("%s: hermes-ls needs at least %s. %s", text, humanize.Comma(agent.LeastWindow), agent.Enlarge)}
+		out[0] = finding{"fail", "window", fmt.Sprintf("%s: hermes-ls needs at least %s. %s", text, amount.Comma(agent.LeastWindow), agent.Enlarge)}
 	case m.WindowFrom() == model.FromGuess:
 		out[0].state = "note"
 	case window < agent.SmallWindow && profile == "auto":
@@ -133,7 +132,7 @@ func providerFinding(ctx context.Context, loaded *config.Loaded, name string, id
 	if err != nil {
 		return finding{bad, "provider", strings.Join(parts, ", ") + ": " + err.Error()}
 	}
-	parts = append(parts, "answers with "+english.Plural(len(listed), "model", ""))
+	parts = append(parts, "answers with "+amount.Plural(len(listed), "model"))
 	for _, id := range ids[:min(len(ids), mostInDoctor)] {
 		parts = append(parts, listedText(loaded, e, id, listed))
 	}

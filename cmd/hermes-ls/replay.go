@@ -10,12 +10,12 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/dustin/go-humanize/english"
 	"github.com/spf13/cobra"
 
 	"github.com/hermes-ls/hermes-ls/agent/store"
 	"github.com/hermes-ls/hermes-ls/cmd/cli"
 	"github.com/hermes-ls/hermes-ls/config"
+	"github.com/hermes-ls/hermes-ls/internal/amount"
 	"github.com/hermes-ls/hermes-ls/internal/escape"
 	"github.com/hermes-ls/hermes-ls/internal/scratch"
 	"github.com/hermes-ls/hermes-ls/internal/shorten"
@@ -185,7 +185,7 @@ func (r *replayed) end(report *replay.Report) {
 		return
 	}
 	fmt.Fprintf(r.out, "%s, %s: %d with the same result, %d with another, %d not played\n",
-		english.Plural(report.Prompts, "prompt", ""), english.Plural(len(report.Calls), "call", ""), same, differ, rest)
+		amount.Plural(report.Prompts, "prompt"), amount.Plural(len(report.Calls), "call"), same, differ, rest)
 }
 
 func (r *replayed) line(v any) {

@@ -15,13 +15,13 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/dustin/go-humanize/english"
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
 	"github.com/hermes-ls/hermes-ls/agent/store"
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/extensions/checkpoints"
+	"github.com/hermes-ls/hermes-ls/internal/amount"
 	"github.com/hermes-ls/hermes-ls/internal/checkpoint"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 	"github.com/hermes-ls/hermes-ls/internal/sandbox"
@@ -272,7 +272,7 @@ func printCheckpoints(cmd *cobra.Command, files *workspace.Workspace, head store
 	fmt.Fprintf(out, "Session %s  %s\n\n", head.ID, head.Title)
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for i, c := range all {
-		changed := english.Plural(len(c.Files), "file", "")
+		changed := amount.Plural(len(c.Files), "file")
 		if len(c.Files) == 1 {
 			changed = printable(filepath.Base(c.Files[0]))
 		}

@@ -14,13 +14,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dustin/go-humanize/english"
 	"github.com/spf13/cobra"
 
 	"github.com/hermes-ls/hermes-ls/agent/store"
 	"github.com/hermes-ls/hermes-ls/cmd/cli"
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/delegate"
+	"github.com/hermes-ls/hermes-ls/internal/amount"
 	"github.com/hermes-ls/hermes-ls/internal/folderpath"
 	"github.com/hermes-ls/hermes-ls/server"
 	"github.com/hermes-ls/hermes-ls/server/app"
@@ -105,7 +105,7 @@ func exportTo(cmd *cobra.Command, st *store.Store, ids []string, file string) (e
 		}
 	}
 	if unread > 0 {
-		return fmt.Errorf("%d of %s could not be exported whole", unread, english.Plural(len(ids), "session", ""))
+		return fmt.Errorf("%d of %s could not be exported whole", unread, amount.Plural(len(ids), "session"))
 	}
 	return nil
 }
@@ -143,7 +143,7 @@ func sessionsImport() *cobra.Command {
 			st := store.New(storePath(), store.Options{Synchronous: conf.Store.Synchronous})
 			done, err := st.Import(cmd.Context(), in, store.ImportOptions{NewIDs: renew, Change: withoutRights(conf.Approvals.Mode)})
 			for _, x := range done {
-				fmt.Fprintf(cmd.OutOrStdout(), "%s  %s\n", x.ID, english.Plural(x.Messages, "message", ""))
+				fmt.Fprintf(cmd.OutOrStdout(), "%s  %s\n", x.ID, amount.Plural(x.Messages, "message"))
 			}
 			if errors.Is(err, store.ErrExists) {
 				err = fmt.Errorf("%w; --new-ids adds it as a copy", err)
@@ -212,7 +212,7 @@ func sessionsMove() *cobra.Command {
 				if err = errors.Join(err, service.Close()); err != nil {
 					return err
 				}
-				fmt.Fprintf(cmd.OutOrStdout(), "Moved from %s to %s: %s.\n", cli.Plain(m.Old), cli.Plain(m.New), strings.Join(append([]string{english.Plural(n, "session", "")}, parts...), ", "))
+				fmt.Fprintf(cmd.OutOrStdout(), "Moved from %s to %s: %s.\n", cli.Plain(m.Old), cli.Plain(m.New), strings.Join(append([]string{amount.Plural(n, "session")}, parts...), ", "))
 				return nil
 			})
 			var none noStore

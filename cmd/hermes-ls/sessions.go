@@ -14,7 +14,6 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/dustin/go-humanize/english"
 	"github.com/spf13/cobra"
 
 	"github.com/hermes-ls/hermes-ls/agent"
@@ -22,6 +21,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/transcript"
 	"github.com/hermes-ls/hermes-ls/cmd/cli"
 	"github.com/hermes-ls/hermes-ls/config"
+	"github.com/hermes-ls/hermes-ls/internal/amount"
 	"github.com/hermes-ls/hermes-ls/server"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
@@ -360,7 +360,7 @@ func printTree(out io.Writer, tree []store.Session) {
 	var print func(parent, indent string)
 	print = func(parent, indent string) {
 		for _, x := range children[parent] {
-			fmt.Fprintf(out, "%s%s  %s  %s  %s\n", indent, x.ID, localTime(x.UpdatedAt), english.Plural(x.Messages, "message", ""), cli.Plain(orText(x.Title, "(no title)")))
+			fmt.Fprintf(out, "%s%s  %s  %s  %s\n", indent, x.ID, localTime(x.UpdatedAt), amount.Plural(x.Messages, "message"), cli.Plain(orText(x.Title, "(no title)")))
 			print(x.ID, indent+"  ")
 		}
 	}

@@ -6,11 +6,11 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
 	"github.com/hermes-ls/hermes-ls/agent/store"
 	"github.com/hermes-ls/hermes-ls/cmd/cli"
+	"github.com/hermes-ls/hermes-ls/internal/amount"
 )
 
 // usageLine is the usage of a day or a session in the output of --json.
@@ -102,8 +102,8 @@ func printUsage(out io.Writer, title string, lines []usageLine, name func(usageL
 	table := tabwriter.NewWriter(out, 2, 0, 2, ' ', 0)
 	fmt.Fprintf(table, "COST\tREQUESTS\tTOKENS IN\tCACHED\tTOKENS OUT\t%s\n", title)
 	for _, l := range lines {
-		fmt.Fprintf(table, "%s\t%d\t%s\t%s\t%s\t%s\n", costText(l), l.Requests, humanize.Comma(int64(l.Input)),
-			humanize.Comma(int64(l.CachedRead)), humanize.Comma(int64(l.Output)), name(l))
+		fmt.Fprintf(table, "%s\t%d\t%s\t%s\t%s\t%s\n", costText(l), l.Requests, amount.Comma(l.Input),
+			amount.Comma(l.CachedRead), amount.Comma(l.Output), name(l))
 	}
 	_ = table.Flush()
 }

@@ -11,12 +11,12 @@ import (
 	"slices"
 	"text/tabwriter"
 
-	"github.com/dustin/go-humanize/english"
 	"github.com/spf13/cobra"
 
 	"github.com/hermes-ls/hermes-ls/cmd/cli"
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/extensions/hooks"
+	"github.com/hermes-ls/hermes-ls/internal/amount"
 	"github.com/hermes-ls/hermes-ls/internal/escape"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 	"github.com/hermes-ls/hermes-ls/internal/textfile"
@@ -182,7 +182,7 @@ func doctor() *cobra.Command {
 			if err := errors.Join(problems...); err != nil {
 				return err
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "%s, all can start.\n", english.Plural(n, "hook", ""))
+			fmt.Fprintf(cmd.OutOrStdout(), "%s, all can start.\n", amount.Plural(n, "hook"))
 			return nil
 		},
 	}

@@ -11,13 +11,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dustin/go-humanize/english"
 	"github.com/goccy/go-yaml"
 	"github.com/spf13/cobra"
 
 	"github.com/hermes-ls/hermes-ls/cmd/cli"
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/extensions/hooks"
+	"github.com/hermes-ls/hermes-ls/internal/amount"
 	"github.com/hermes-ls/hermes-ls/internal/escape"
 	"github.com/hermes-ls/hermes-ls/internal/textfile"
 	"github.com/hermes-ls/hermes-ls/server/app"
@@ -108,7 +108,7 @@ func importHooks(cmd *cobra.Command, file string) error {
 		fmt.Fprintf(cmd.OutOrStdout(), "No hook of %s was added: there is none, or config.yaml has them.\n", file)
 		return nil
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "%s was added to %s. hermes-ls hooks doctor checks whether they can start.\n", english.Plural(written, "hook", ""), config.Path(home))
+	fmt.Fprintf(cmd.OutOrStdout(), "%s was added to %s. hermes-ls hooks doctor checks whether they can start.\n", amount.Plural(written, "hook"), config.Path(home))
 	return nil
 }
 

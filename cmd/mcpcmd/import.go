@@ -17,8 +17,8 @@ import (
 	"strings"
 
 	"github.com/BurntSushi/toml"
-	"github.com/dustin/go-humanize/english"
 
+	"github.com/hermes-ls/hermes-ls/internal/amount"
 	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 	"github.com/hermes-ls/hermes-ls/internal/textfile"
 )
@@ -114,7 +114,7 @@ func (s *setup) sources(w io.Writer) error {
 			continue
 		}
 		none = false
-		fmt.Fprintf(w, "%s: %s in %s\n", name, english.Plural(len(found), "server", ""), sourceFile(name))
+		fmt.Fprintf(w, "%s: %s in %s\n", name, amount.Plural(len(found), "server"), sourceFile(name))
 	}
 	if none {
 		fmt.Fprintln(w, "No other program with MCP servers was found. hermes-ls mcp import FILE reads a file.")

@@ -14,7 +14,6 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/dustin/go-humanize/english"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/spf13/cobra"
 
@@ -22,6 +21,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/extensions/mcp"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/form"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/login"
+	"github.com/hermes-ls/hermes-ls/internal/amount"
 	"github.com/hermes-ls/hermes-ls/internal/escape"
 	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 	"github.com/hermes-ls/hermes-ls/internal/redact"
@@ -301,7 +301,7 @@ func (s *setup) test(ctx context.Context, one mcp.Server, call, args string, eli
 
 func writeReport(w io.Writer, r report) {
 	fmt.Fprintf(w, "%s: %s, %s, %s, %s\n", escape.Line(r.Name), r.State,
-		english.Plural(len(r.Tools), "tool", ""), english.Plural(len(r.Prompts), "prompt", ""), english.Plural(r.Resources, "resource", ""))
+		amount.Plural(len(r.Tools), "tool"), amount.Plural(len(r.Prompts), "prompt"), amount.Plural(r.Resources, "resource"))
 	for _, name := range r.Tools {
 		fmt.Fprintln(w, "  "+escape.Line(name))
 	}

@@ -15,7 +15,6 @@ import (
 	"sync"
 	"text/tabwriter"
 
-	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
 	"github.com/hermes-ls/hermes-ls/agent/model"
@@ -23,6 +22,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/cmd/cli"
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/config/catalog"
+	"github.com/hermes-ls/hermes-ls/internal/amount"
 	"github.com/hermes-ls/hermes-ls/server/app"
 	"github.com/hermes-ls/hermes-ls/server/models"
 )
@@ -215,7 +215,7 @@ func firstSet(numbers ...int) int {
 func (m Listed) facts() (window, price string) {
 	price = "no price known"
 	if m.Window > 0 {
-		window = humanize.Comma(int64(m.Window)) + " tokens"
+		window = amount.Comma(m.Window) + " tokens"
 	}
 	if m.Cost != nil {
 		price = fmt.Sprintf("$%g in, $%g out", m.Cost.Input, m.Cost.Output)

@@ -8,9 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dustin/go-humanize"
-
 	"github.com/hermes-ls/hermes-ls/extension"
+	"github.com/hermes-ls/hermes-ls/internal/amount"
 )
 
 var (
@@ -134,7 +133,7 @@ func (x *Instance) listed(all []Checkpoint) string {
 				changed += fmt.Sprintf(" and %d more", n-5)
 			}
 		}
-		fmt.Fprintf(&b, "%d. %s, “%s”: %s\n", i+1, humanize.Time(c.CreatedAt), c.Title, changed)
+		fmt.Fprintf(&b, "%d. %s, “%s”: %s\n", i+1, amount.Ago(c.CreatedAt), c.Title, changed)
 	}
 	b.WriteString("\n`/rollback 1` brings all files back as they were at the first of these; name files after the number for those alone.")
 	if missed != "" {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dustin/go-humanize/english"
+	"github.com/hermes-ls/hermes-ls/internal/amount"
 	"github.com/hermes-ls/hermes-ls/tools"
 	"github.com/hermes-ls/hermes-ls/tools/policy"
 )
@@ -160,7 +160,7 @@ func readMessages(ctx context.Context, past Sessions, in sessionSearchIn) (tools
 	if len(talk.Messages) > 0 {
 		result["date"] = dateOf(talk.Messages[0].Time)
 	}
-	return tools.OK(result).With(tools.Content{Text: tools.OneLine(talk.Title, 80) + ": " + english.Plural(len(messages), "message", "")}), nil
+	return tools.OK(result).With(tools.Content{Text: tools.OneLine(talk.Title, 80) + ": " + amount.Plural(len(messages), "message")}), nil
 }
 
 func limitOf(asked, usual int) int {

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/dustin/go-humanize/english"
+	"github.com/hermes-ls/hermes-ls/internal/amount"
 	"github.com/hermes-ls/hermes-ls/internal/escape"
 	"github.com/hermes-ls/hermes-ls/internal/markup"
 	"github.com/hermes-ls/hermes-ls/tools"
@@ -40,7 +40,7 @@ func document(all []Learning) string {
 	var b strings.Builder
 	b.WriteString("# Learnings\n\nThese calls worked after an error. This file is a copy: `/learnings forget NUMBER` removes a learning.\n")
 	for _, l := range all {
-		fmt.Fprintf(&b, "\n## %d. %s\n\nSeen %s, confidence %.2f.\n", l.ID, escape.Line(l.Program), english.Plural(l.Seen, "time", ""), l.Confidence)
+		fmt.Fprintf(&b, "\n## %d. %s\n\nSeen %s, confidence %.2f.\n", l.ID, escape.Line(l.Program), amount.Plural(l.Seen, "time"), l.Confidence)
 		for _, part := range [][2]string{{"Error", l.Error}, {"Failed", l.Failed}, {"Worked", l.Worked}} {
 			text := escape.Text(part[1])
 			fence := markup.Fence(text)

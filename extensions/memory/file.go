@@ -9,11 +9,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
 
-	"github.com/gofrs/flock"
-
+	"github.com/hermes-ls/hermes-ls/internal/filelock"
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 	"github.com/hermes-ls/hermes-ls/internal/textfile"
 )
@@ -21,10 +19,7 @@ import (
 // separator stands between the entries of a file. Hermes Agent reads and writes the same form.
 const separator = "\n§\n"
 
-const (
-	maxFile   = 1 << 20 // bytes of a readable file
-	lockEvery = 2 * time.Millisecond
-)
+const maxFile = 1 << 20 // bytes of a readable file
 
 // File is a file with entries.
 type File struct {
@@ -96,14 +91,11 @@ func (f File) usage(entries []string) string {
 
 // locked runs do while no other process changes the file. Hermes Agent takes the same lock.
 func (f File) locked(ctx context.Context, do func() error) error {
-	if err := os.MkdirAll(filepath.Dir(f.Path), 0o700); err != nil {
-		return err
-	}
-	lock := flock.New(f.Path+".lock", flock.SetPermissions(0o600))
-	if _, err := lock.TryLockContext(ctx, lockEvery); err != nil {
+	unlock, err := filelock.Lock(ctx, f.Path+".lock")
+	if err != nil {
 		return fmt.Errorf("%s is in use by another program: %w", f.Name, err)
 	}
-	defer lock.Unlock()
+	defer unlock()
 	return do()
 }
 

@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dustin/go-humanize/english"
 	"github.com/hermes-ls/hermes-ls/extension"
+	"github.com/hermes-ls/hermes-ls/internal/amount"
 	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 	"github.com/hermes-ls/hermes-ls/internal/search"
 	"github.com/hermes-ls/hermes-ls/internal/textfile"
@@ -67,7 +67,7 @@ func (x *instance) file(ctx context.Context, r Reference) (a extension.Attachmen
 	}
 	text, first, last, total := numbered(string(content), first, last)
 	if text == "" && first > total {
-		return a, fmt.Errorf("it has only %s", english.Plural(total, "line", ""))
+		return a, fmt.Errorf("it has only %s", amount.Plural(total, "line"))
 	}
 	a.Name, a.Text = files.Name(abs), text
 	if r.First > 0 {

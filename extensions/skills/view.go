@@ -9,10 +9,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agnivade/levenshtein"
-
 	"github.com/hermes-ls/hermes-ls/internal/escape"
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
+	"github.com/hermes-ls/hermes-ls/internal/spelling"
 	"github.com/hermes-ls/hermes-ls/internal/textfile"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
@@ -118,7 +117,7 @@ func noSkill(all []*Skill, name string) string {
 	part := func(a, b string) bool { return len(b) > 2 && strings.Contains(a, b) }
 	for _, s := range all {
 		lower := strings.ToLower(name)
-		if d := levenshtein.ComputeDistance(lower, s.Name); d < distance || best == "" && (part(s.Name, lower) || part(lower, s.Name)) {
+		if d := spelling.Distance(lower, s.Name); d < distance || best == "" && (part(s.Name, lower) || part(lower, s.Name)) {
 			best, distance = s.Name, min(d, distance)
 		}
 	}

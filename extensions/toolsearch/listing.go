@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dustin/go-humanize/english"
+	"github.com/hermes-ls/hermes-ls/internal/amount"
 	"github.com/hermes-ls/hermes-ls/internal/shorten"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
@@ -76,7 +76,7 @@ func list(all []tools.Tool, limit int) string {
 
 // line describes the group on a single line.
 func (g *group) line() string {
-	n := shorten.OneLine(g.name, 60) + ": " + english.Plural(len(g.tools), "tool", "")
+	n := shorten.OneLine(g.name, 60) + ": " + amount.Plural(len(g.tools), "tool")
 	if g.about != "" {
 		return n + ". " + shorten.OneLine(g.about, 120)
 	}

@@ -16,7 +16,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dustin/go-humanize"
+	"github.com/hermes-ls/hermes-ls/internal/amount"
 )
 
 // Agent is the client's name for servers and in robots.txt.
@@ -146,14 +146,14 @@ func (c *Client) ask(ctx context.Context, u *url.URL) (*Body, *url.URL, error) {
 	case r.StatusCode < 200 || r.StatusCode >= 300:
 		return nil, nil, statusError(r)
 	case r.ContentLength > bodyLimit:
-		return nil, nil, fmt.Errorf("it is too large: %s, at most %s are read", humanize.IBytes(uint64(r.ContentLength)), humanize.IBytes(bodyLimit))
+		return nil, nil, fmt.Errorf("it is too large: %s, at most %s are read", amount.IBytes(r.ContentLength), amount.IBytes(bodyLimit))
 	}
 	data, err := io.ReadAll(io.LimitReader(r.Body, bodyLimit+1))
 	switch {
 	case err != nil:
 		return nil, nil, plain(ctx, u, err)
 	case len(data) > bodyLimit:
-		return nil, nil, fmt.Errorf("it is too large: at most %s are read", humanize.IBytes(bodyLimit))
+		return nil, nil, fmt.Errorf("it is too large: at most %s are read", amount.IBytes(bodyLimit))
 	}
 	return &Body{URL: u.String(), Type: r.Header.Get("Content-Type"), Data: data}, nil, nil
 }

@@ -16,8 +16,9 @@ import (
 	"path"
 	"strings"
 
-	"github.com/dustin/go-humanize"
 	"golang.org/x/net/html/charset"
+
+	"github.com/hermes-ls/hermes-ls/internal/amount"
 )
 
 // Source is the response of a server.
@@ -50,7 +51,7 @@ func parse(s Source) Page {
 	case textual(kind):
 		p, err = readText(s)
 	default:
-		err = fmt.Errorf("it is %s (%s), which has no text to extract; if it is needed, download it with the terminal", kind, humanize.IBytes(uint64(len(s.Body))))
+		err = fmt.Errorf("it is %s (%s), which has no text to extract; if it is needed, download it with the terminal", kind, amount.IBytes(len(s.Body)))
 	}
 	if err != nil {
 		return Page{Error: err.Error()}

@@ -10,10 +10,9 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/agnivade/levenshtein"
-
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 	"github.com/hermes-ls/hermes-ls/internal/search"
+	"github.com/hermes-ls/hermes-ls/internal/spelling"
 )
 
 const (
@@ -61,7 +60,7 @@ func (s *scope) near(ctx context.Context, path string) []string {
 	var names []string
 	for _, name := range s.siblings(p) {
 		stem := strings.TrimSuffix(name, filepath.Ext(name))
-		if levenshtein.ComputeDistance(strings.ToLower(name), strings.ToLower(base)) <= 1+len(base)/5 || strings.EqualFold(stem, base) {
+		if spelling.Distance(strings.ToLower(name), strings.ToLower(base)) <= 1+len(base)/5 || strings.EqualFold(stem, base) {
 			names = append(names, s.Name(filepath.Join(filepath.Dir(p.abs()), name)))
 		}
 	}
@@ -71,7 +70,7 @@ func (s *scope) near(ctx context.Context, path string) []string {
 		}
 	}
 	slices.SortStableFunc(names, func(a, b string) int {
-		return levenshtein.ComputeDistance(filepath.Base(a), base) - levenshtein.ComputeDistance(filepath.Base(b), base)
+		return spelling.Distance(filepath.Base(a), base) - spelling.Distance(filepath.Base(b), base)
 	})
 	if len(names) > 0 {
 		return names[:min(len(names), maxSuggestions)]

@@ -17,9 +17,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/agnivade/levenshtein"
 	"github.com/pkg/sftp"
 
+	"github.com/hermes-ls/hermes-ls/internal/spelling"
 	"github.com/hermes-ls/hermes-ls/internal/textenc"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 )
@@ -182,7 +182,7 @@ func (f *Files) notFound(c *sftp.Client, name, p string) error {
 	var near []string
 	if entries, err := c.ReadDir(path.Dir(p)); err == nil {
 		for _, e := range entries {
-			if levenshtein.ComputeDistance(strings.ToLower(e.Name()), strings.ToLower(path.Base(p))) <= min(nearEnough, len(path.Base(p))/2) {
+			if spelling.Distance(strings.ToLower(e.Name()), strings.ToLower(path.Base(p))) <= min(nearEnough, len(path.Base(p))/2) {
 				near = append(near, f.Name(path.Join(path.Dir(p), e.Name())))
 			}
 		}

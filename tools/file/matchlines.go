@@ -5,9 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agnivade/levenshtein"
-
 	"github.com/hermes-ls/hermes-ls/internal/diff"
+	"github.com/hermes-ls/hermes-ls/internal/spelling"
 )
 
 // textLine is a line of a text, without its end.
@@ -196,7 +195,7 @@ func (b *block) like(ctx context.Context, s *textSearch, x, y int32) (float64, e
 		if err := s.spend(ctx, costOfCell*len(one)*len(other)); err != nil {
 			return 0, err
 		}
-		like = 1 - float64(levenshtein.ComputeDistance(one, other))/float64(longest)
+		like = 1 - float64(spelling.Distance(one, other))/float64(longest)
 	}
 	b.likes[pair] = like
 	return like, nil

@@ -9,9 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/hermes-ls/hermes-ls/internal/amount"
 	"github.com/hermes-ls/hermes-ls/tools"
-
-	"github.com/dustin/go-humanize"
 
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 )
@@ -35,7 +34,7 @@ func readBinary(ctx context.Context, env *callEnv, w *workspace.Window, name str
 	}
 	known, width, height := tools.PictureKind(data)
 	kind = cmp.Or(known, kind)
-	out := readOut{Content: "binary file, " + humanize.Bytes(uint64(w.Size)), FileSize: w.Size}
+	out := readOut{Content: "binary file, " + amount.Bytes(w.Size), FileSize: w.Size}
 	if kind != "" {
 		out.Content += ", " + kindName(kind)
 	}
@@ -46,7 +45,7 @@ func readBinary(ctx context.Context, env *callEnv, w *workspace.Window, name str
 		return tools.OK(out)
 	}
 	if len(data) == 0 {
-		out.Note = fmt.Sprintf("too large to be shown: the limit is %s", humanize.Bytes(imageBytes))
+		out.Note = fmt.Sprintf("too large to be shown: the limit is %s", amount.Bytes(imageBytes))
 		return tools.OK(out)
 	}
 	fitted, err := env.Bounds.Pictures.Fit(ctx, name, data)
@@ -76,7 +75,7 @@ func ReadPicture(ctx context.Context, b tools.Bounds, env *tools.Env, path strin
 	case info.IsDir():
 		return nil, "", fmt.Errorf("%s is a directory", path)
 	case info.Size() > imageBytes:
-		return nil, "", fmt.Errorf("%s is too large: the limit is %s", path, humanize.Bytes(imageBytes))
+		return nil, "", fmt.Errorf("%s is too large: the limit is %s", path, amount.Bytes(imageBytes))
 	}
 	f, err := e.Files.Read(ctx, path)
 	if err != nil {

@@ -8,12 +8,11 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/dustin/go-humanize"
-	"github.com/dustin/go-humanize/english"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/hermes-ls/hermes-ls/extension"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/clean"
+	"github.com/hermes-ls/hermes-ls/internal/amount"
 )
 
 const (
@@ -119,7 +118,7 @@ func arguments(p *sdk.Prompt, line string) (map[string]string, error) {
 		}
 		at := slices.IndexFunc(p.Arguments, func(a *sdk.PromptArgument) bool { _, has := given[a.Name]; return !has })
 		if at < 0 {
-			return nil, &extension.InputError{Param: "args", Text: fmt.Sprintf("%s takes %s: %s", p.Name, english.Plural(len(p.Arguments), "argument", ""), hint(p))}
+			return nil, &extension.InputError{Param: "args", Text: fmt.Sprintf("%s takes %s: %s", p.Name, amount.Plural(len(p.Arguments), "argument"), hint(p))}
 		}
 		if at == len(p.Arguments)-1 {
 			word, after = rest, ""
@@ -185,7 +184,7 @@ func text(r *sdk.GetPromptResult) (string, error) {
 	whole := strings.TrimSpace(clean.Text(strings.Join(parts, "\n\n"), mostText+1))
 	switch {
 	case len(whole) > mostText:
-		return "", fmt.Errorf("the prompt has more than %s", humanize.IBytes(mostText))
+		return "", fmt.Errorf("the prompt has more than %s", amount.IBytes(mostText))
 	case whole == "":
 		return "", fmt.Errorf("the server returned an empty prompt")
 	}

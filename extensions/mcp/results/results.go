@@ -8,10 +8,10 @@ import (
 	"reflect"
 	"strings"
 
-	"github.com/dustin/go-humanize"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/clean"
+	"github.com/hermes-ls/hermes-ls/internal/amount"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
@@ -63,7 +63,7 @@ func shownOf(text string) string {
 	if len(text) <= shownCap {
 		return text
 	}
-	return strings.ToValidUTF8(text[:shownCap], "") + fmt.Sprintf("\n[cut here: %s of %s]", humanize.Bytes(shownCap), humanize.Bytes(uint64(len(text))))
+	return strings.ToValidUTF8(text[:shownCap], "") + fmt.Sprintf("\n[cut here: %s of %s]", amount.Bytes(shownCap), amount.Bytes(len(text)))
 }
 
 // repeats reports whether text is the JSON of the structured content. Servers send both for clients
@@ -111,7 +111,7 @@ func (g *gathered) add(c sdk.Content) {
 	case *sdk.ImageContent:
 		g.image(c.MIMEType, c.Data)
 	case *sdk.AudioContent:
-		g.addText("[audio, %s, %s: it cannot be heard here]", clean.Line(c.MIMEType, 60), humanize.Bytes(uint64(len(c.Data))))
+		g.addText("[audio, %s, %s: it cannot be heard here]", clean.Line(c.MIMEType, 60), amount.Bytes(len(c.Data)))
 	case *sdk.ResourceLink:
 		g.addText("[%s](%s) %s", clean.Line(c.Name, 200), clean.Line(c.URI, 2000), clean.Line(c.Description, 500))
 	case *sdk.EmbeddedResource:
@@ -129,7 +129,7 @@ func (g *gathered) resource(r *sdk.ResourceContents) {
 	case strings.HasPrefix(r.MIMEType, "image/"):
 		g.image(r.MIMEType, r.Blob)
 	default:
-		g.addText("[%s: binary, %s, %s]", clean.Line(r.URI, 2000), clean.Line(r.MIMEType, 60), humanize.Bytes(uint64(len(r.Blob))))
+		g.addText("[%s: binary, %s, %s]", clean.Line(r.URI, 2000), clean.Line(r.MIMEType, 60), amount.Bytes(len(r.Blob)))
 	}
 }
 
@@ -153,5 +153,5 @@ func (g *gathered) image(kind string, data []byte) {
 		fitted.Name = ""
 		g.images = append(g.images, fitted)
 	}
-	g.addText("[picture, %s, %s: %s]", clean.Line(kind, 60), humanize.Bytes(uint64(len(data))), note)
+	g.addText("[picture, %s, %s: %s]", clean.Line(kind, 60), amount.Bytes(len(data)), note)
 }
