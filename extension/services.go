@@ -4,6 +4,9 @@ import (
 	"context"
 	"iter"
 	"time"
+
+	"github.com/hermes-ls/hermes-ls/internal/workspace"
+	"github.com/hermes-ls/hermes-ls/tools"
 )
 
 // The interfaces of this file are services: links between features that do not import each other.
@@ -57,6 +60,16 @@ type Changes interface {
 
 // Changes returns the service of the session. If there is none, it returns false.
 func (s *Set) Changes() (Changes, bool) { return find[Changes](s) }
+
+// Edits makes edits of files like the file tools.
+type Edits interface {
+	// Edit makes all changes of a call or none, with the approvals and the result of the file tools. They
+	// also report problems that come later. replaced is the number of replaced places.
+	Edit(ctx context.Context, env *tools.Env, call tools.Call, actions []workspace.Action, replaced int) (tools.Result, error)
+}
+
+// Edits returns the service of the session. If there is none, it returns false.
+func (s *Set) Edits() (Edits, bool) { return find[Edits](s) }
 
 // Spawner runs subagents.
 type Spawner interface {

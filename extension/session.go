@@ -27,6 +27,8 @@ type Session struct {
 	Editor tools.Files
 	// Bounds are for built-in tools. Other extensions do not get them.
 	Bounds tools.Bounds
+	// Edits returns the service of the session's own set, which sets it for extensions with Bounds.
+	Edits func() (Edits, bool)
 	// Confine bounds a process by the session's sandbox. If it fails, the process must
 	// not be started.
 	Confine func(ctx context.Context, c *proc.Cmd) error

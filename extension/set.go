@@ -50,7 +50,7 @@ func Open(ctx context.Context, all []Extension, session func(name string) *Sessi
 	s := &Set{}
 	var failed error
 	for _, ext := range all {
-		rights := session(ext.Name())
+		rights := s.with(session(ext.Name()))
 		x, err := open(ctx, ext, rights)
 		if err != nil {
 			failed = errors.Join(failed, fmt.Errorf("the extension %s is not available in this session: %w", ext.Name(), err))
@@ -60,6 +60,14 @@ func Open(ctx context.Context, all []Extension, session func(name string) *Sessi
 	}
 	s.collectEvents(nil)
 	return s, failed
+}
+
+// with gives an extension the services for extensions with bounds.
+func (s *Set) with(rights *Session) *Session {
+	if rights != nil && rights.Bounds != (tools.Bounds{}) {
+		rights.Edits = s.Edits
+	}
+	return rights
 }
 
 func open(ctx context.Context, ext Extension, session *Session) (x Instance, err error) {
@@ -85,7 +93,7 @@ func (s *Set) Derive(ctx context.Context, kind Kind, own Own) (*Set, error) {
 	d.events.kind, d.events.Failed = kind, s.events.Failed
 	var failed error
 	for _, o := range s.opened {
-		rights := o.session.derive(kind, own)
+		rights := d.with(o.session.derive(kind, own))
 		x, err := derived(ctx, o, kind, rights)
 		if err != nil {
 			failed = errors.Join(failed, fmt.Errorf("the extension %s is not available in this %s: %w", o.ext.Name(), kind, err))

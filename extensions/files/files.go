@@ -6,6 +6,7 @@ import (
 	"context"
 
 	"github.com/hermes-ls/hermes-ls/extension"
+	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/tools"
 	"github.com/hermes-ls/hermes-ls/tools/file"
 )
@@ -26,6 +27,8 @@ func (feature) Name() string { return "files" }
 func (e feature) Open(_ context.Context, s *extension.Session) (extension.Instance, error) {
 	return &instance{session: s, config: file.Config{Bounds: s.Bounds, Recall: file.NewRecall(), Diagnoser: e.editor, Late: new(file.Late)}}, nil
 }
+
+var _ extension.Edits = (*instance)(nil)
 
 type instance struct {
 	session *extension.Session
@@ -59,6 +62,11 @@ func (x *instance) Notices(ctx context.Context, _ extension.When) []string {
 		return []string{text}
 	}
 	return nil
+}
+
+// Edit makes the edits of another tool. See [extension.Edits].
+func (x *instance) Edit(ctx context.Context, env *tools.Env, call tools.Call, actions []workspace.Action, replaced int) (tools.Result, error) {
+	return file.Apply(ctx, x.config, env, call, actions, replaced)
 }
 
 // Hooks makes the next read of a file return its whole text again if the model may have lost it.

@@ -56,8 +56,12 @@ func (q *question) apply(ctx context.Context, env *tools.Env, call tools.Call, a
 		}
 		actions, replaced = append(actions, action...), replaced+len(e.Edits)
 	}
-	config := file.Config{Bounds: q.x.session.Bounds, Diagnoser: q.x.options.Problems}
-	return file.Apply(ctx, config, env, call, actions, replaced)
+	if q.x.session.Edits != nil {
+		if files, ok := q.x.session.Edits(); ok {
+			return files.Edit(ctx, env, call, actions, replaced)
+		}
+	}
+	return tools.Result{}, errors.New("files cannot be changed in this session. Nothing was changed")
 }
 
 // action returns the changes for a server's edit.

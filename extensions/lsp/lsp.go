@@ -16,7 +16,6 @@ import (
 	"github.com/hermes-ls/hermes-ls/extensions/lsp/own"
 	"github.com/hermes-ls/hermes-ls/internal/userpath"
 	"github.com/hermes-ls/hermes-ls/tools"
-	"github.com/hermes-ls/hermes-ls/tools/file"
 )
 
 // Toolset is the toolset of the tool.
@@ -24,8 +23,6 @@ const Toolset = "lsp"
 
 // Options are the parts of a session used by the extension.
 type Options struct {
-	// Problems reports the editor's diagnostics after edits; nil: it has none.
-	Problems file.Diagnoser
 	// Hidden reports whether the user's files at a path are hidden from commands. The text of their
 	// lines is not shown. It is called before each result.
 	Hidden func() func(path string) bool
@@ -109,8 +106,6 @@ func (x *Instance) Derive(_ context.Context, kind extension.Kind, s *extension.S
 	d := &Instance{options: x.options, session: s}
 	if s.Folders()[0] == x.session.Folders()[0] {
 		d.editor, d.of = x.editor, x
-	} else {
-		d.options.Problems = nil
 	}
 	return d, nil
 }

@@ -315,7 +315,7 @@ func languageServers(s *server.Service) func(*server.Core) extension.Extension {
 	return func(c *server.Core) extension.Extension {
 		environ, _ := proc.Filter(s.Environ, nil) // as commands get it: servers run the same tools
 		return lsp.New(lsp.Options{
-			Problems: editProblems(c), Hidden: c.Sandbox.Hidden, Environ: environ, Path: s.Path,
+			Hidden: c.Sandbox.Hidden, Environ: environ, Path: s.Path,
 			Interpreter: func(ctx context.Context) string {
 				scripts, ok := c.Extensions().Interpreter()
 				if !ok {

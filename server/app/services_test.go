@@ -17,8 +17,9 @@ func TestEachServiceHasAnOwner(t *testing.T) {
 	_, python := set.Interpreter()
 	_, changes := set.Changes()
 	_, subagents := set.Spawner()
+	_, edits := set.Edits()
 	for name, there := range map[string]bool{
-		"PageReader": pages, "Shell": shell, "Interpreter": python, "Changes": changes, "Spawner": subagents,
+		"PageReader": pages, "Shell": shell, "Interpreter": python, "Changes": changes, "Spawner": subagents, "Edits": edits,
 	} {
 		if !there {
 			t.Errorf("no feature has the service %s", name)

@@ -1,6 +1,7 @@
 package servertest_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -13,11 +14,13 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model/fakemodel"
 	"github.com/hermes-ls/hermes-ls/internal/testneed"
 	"github.com/hermes-ls/hermes-ls/protocol"
+	"github.com/hermes-ls/hermes-ls/protocol/acp"
 	"github.com/hermes-ls/hermes-ls/server/servertest"
 )
 
 // problemServer is a language server. A line "error X" is a problem. It reports after a delay, by mode:
 // "each" version, only the "newest", each without its "number", or, before the first problem, "nothing".
+// Its renames and fixes change the first five characters of a line.
 const problemServer = `
 import json, sys, threading
 delay, mode = float(sys.argv[1]), sys.argv[2]
@@ -29,6 +32,9 @@ def send(m):
     with lock:
         sys.stdout.buffer.write(b"Content-Length: %d\r\n\r\n" % len(data) + data)
         sys.stdout.buffer.flush()
+
+def changed(p, line, text):
+    return {"changes": {p["textDocument"]["uri"]: [{"range": {"start": {"line": line, "character": 0}, "end": {"line": line, "character": 5}}, "newText": text}]}}
 
 def report(uri, version, text):
     if mode == "newest" and newest[uri] != version:
@@ -53,7 +59,11 @@ while True:
     m = json.loads(sys.stdin.buffer.read(size))
     p = m.get("params")
     if m["method"] == "initialize":
-        send({"id": m["id"], "result": {"capabilities": {}}})
+        send({"id": m["id"], "result": {"capabilities": {"renameProvider": True, "codeActionProvider": True}}})
+    elif m["method"] == "textDocument/rename":
+        send({"id": m["id"], "result": changed(p, p["position"]["line"], p["newName"])})
+    elif m["method"] == "textDocument/codeAction":
+        send({"id": m["id"], "result": [{"title": "Break", "kind": "quickfix", "edit": changed(p, p["range"]["start"]["line"], "error")}]})
     elif m["method"] in ("textDocument/didOpen", "textDocument/didChange"):
         d = p["textDocument"]
         newest[d["uri"]] = d["version"]
@@ -104,27 +114,38 @@ func (s *slowTools) diagnose(string, int) []protocol.Diagnostic {
 	return s.known
 }
 
+// problemCase is a case of [TestProblemsOfEdits].
+type problemCase struct {
+	own     string        // the mode of a language server of ours
+	reports time.Duration // delay of the server or of the editor's tools
+	answers time.Duration // delay of each answer of the editor
+	late    bool          // results of edits do not wait for the server
+	agent   bool          // the host speaks the Agent Client Protocol only
+	unsure  bool          // old problems may be reported as unsure
+}
+
 // TestProblemsOfEdits checks with slow tools and editors: the model learns each problem of an edit once,
-// also if another edit follows at once, and old problems are never new.
+// also if another edit follows at once, or if a language server computed the edit. Old problems are never
+// new. The cases run at the same time, because nearly all of their time is waiting.
 func TestProblemsOfEdits(t *testing.T) {
 	t.Parallel()
 	const second = time.Second
-	for name, tt := range map[string]struct {
-		own     string        // the mode of a language server of ours
-		reports time.Duration // delay of the server or of the editor's tools
-		answers time.Duration // delay of each answer of the editor
-		unsure  bool          // old problems may be reported as unsure
-	}{
+	var running sync.WaitGroup
+	defer running.Wait()
+	for name, tt := range map[string]problemCase{
 		"a server":                             {own: "each", reports: second / 10},
 		"a server of 2 s":                      {own: "each", reports: 2 * second},
-		"a server of 5 s":                      {own: "each", reports: 5 * second},
+		"a late server":                        {own: "each", reports: 3 * second, late: true},
 		"only the newest version":              {own: "newest", reports: second / 10},
 		"only the newest version of 2 s":       {own: "newest", reports: 2 * second},
-		"only the newest version of 5 s":       {own: "newest", reports: 5 * second, unsure: true},
+		"only the newest version, late":        {own: "newest", reports: 3 * second, late: true, unsure: true},
 		"without versions":                     {own: "number", reports: second / 10},
 		"without versions of 2 s":              {own: "number", reports: 2 * second},
 		"no report without problems":           {own: "nothing", reports: second / 10},
 		"no report without problems of 2 s":    {own: "nothing", reports: 2 * second},
+		"Agent Client Protocol":                {own: "each", reports: second / 10, agent: true},
+		"Agent Client Protocol, late":          {own: "each", reports: 3 * second, late: true, agent: true},
+		"Agent Client Protocol, answers late":  {own: "each", reports: second / 10, answers: second / 2, agent: true},
 		"tools of the editor":                  {reports: second / 10},
 		"tools of the editor of 2 s":           {reports: 2 * second},
 		"tools of the editor of 4 s":           {reports: 4 * second},
@@ -132,93 +153,175 @@ func TestProblemsOfEdits(t *testing.T) {
 		"an editor that answers after 3 s":     {answers: 3 * second, unsure: true},
 		"an editor and its tools, each of 2 s": {reports: 2 * second, answers: 2 * second, unsure: true},
 	} {
-		t.Run(name, func(t *testing.T) {
-			if tt.reports+tt.answers > second {
-				testneed.Long(t)
-			}
-			t.Parallel()
-			var e *servertest.Editor
-			m := fakemodel.New()
-			tools := map[string]*slowTools{}
-			o := servertest.Options{Model: m, Root: t.TempDir(), Plugin: true, Slow: tt.answers, Files: map[string]string{"a.x": "first\nerror old\nlast\n", "b.x": "one\ntwo\n"}}
-			if tt.own != "" {
-				server := filepath.Join(t.TempDir(), "server.py")
-				if err := os.WriteFile(server, []byte(problemServer), 0o600); err != nil {
-					t.Fatal(err)
+		running.Go(func() {
+			t.Run(name, func(t *testing.T) {
+				if tt.reports+tt.answers > second/2 {
+					testneed.Long(t)
 				}
-				python, err := exec.LookPath("python3")
-				if err != nil {
-					t.Fatal(err)
-				}
-				o.Config = fmt.Sprintf("lsp: {mode: own, on_edit: true, servers: {x: {command: [%q, %q, %q, %s], extensions: [.x]}}}\nsandbox: {mode: off}\n", python, server, fmt.Sprint(tt.reports.Seconds()), tt.own)
-			} else {
-				for name := range o.Files {
-					tools[name] = &slowTools{delay: tt.reports, text: func() string { return e.Text(name) }}
-				}
-				o.Diagnose = func(u string, wait int) []protocol.Diagnostic { return tools[filepath.Base(u)].diagnose(u, wait) }
-			}
-			e = servertest.New(t, o)
-			e.Open("a.x")
-			e.Open("b.x")
-			for name, u := range tools {
-				for !u.looked() {
-					u.diagnose(name, 0)
-					time.Sleep(10 * time.Millisecond)
-				}
-			}
-			calls := 0
-			ask := func(name, args string) string { // what the model learns after a call
-				asked := make(chan struct{})
-				go func() { defer close(asked); e.Ask("go on") }()
-				x := m.Next()
-				before := len(x.Request.Messages) - 1
-				calls++
-				x.Call(fmt.Sprint(calls), name, args)
-				x.End()
-				x = m.Next()
-				var text strings.Builder
-				for _, message := range x.Request.Messages[before:] {
-					text.WriteString(message.Text())
-				}
-				x.Text("done")
-				x.End()
-				<-asked
-				return text.String()
-			}
-			var told strings.Builder
-			tell := func(text string) { told.WriteString(text) }
-			edit := func(file, old, new, want string) {
-				t.Helper()
-				tell(ask("patch", fmt.Sprintf(`{"path":%q,"old_string":%q,"new_string":%q}`, file, old, new)))
-				for began := time.Now(); !strings.Contains(told.String(), want); {
-					if time.Since(began) > 2*time.Minute {
-						t.Fatalf("the model is not told %q:\n%s", want, told.String())
-					}
-					tell(ask("read_file", `{"path":"b.x","limit":1}`))
-					time.Sleep(50 * time.Millisecond)
-				}
-			}
-			edit("a.x", "last", "error new\nlast", "a.x, line 3: error: new")
-			edit("b.x", "two", "error other", "b.x, line 2: error: other")
-			// The next edit follows at once.
-			tell(ask("patch", `{"path":"a.x","old_string":"first","new_string":"first\nerror second"}`))
-			edit("a.x", "last", "error third\nlast", "error: third")
-			if !strings.Contains(told.String(), "a.x, line 2: error: second") {
-				edit("b.x", "one", "1", "a.x, line 2: error: second")
-			}
-			for line := range strings.Lines(told.String()) {
-				if tt.unsure {
-					line = strings.ReplaceAll(line, "error: old; it may be older than the edit", "")
-				}
-				if strings.Contains(line, ": old") {
-					t.Errorf("told as new: %s", line)
-				}
-			}
-			for _, problem := range []string{"new", "other", "second", "third"} {
-				if n := strings.Count(told.String(), "error: "+problem); n != 1 {
-					t.Errorf("%s is told %d times:\n%s", problem, n, told.String())
-				}
-			}
+				b := startProblems(t, tt)
+				b.play()
+				b.check()
+			})
 		})
+	}
+}
+
+// problemBed is a session whose model learns of problems.
+type problemBed struct {
+	*servertest.Editor
+	t       *testing.T
+	of      problemCase
+	model   *fakemodel.Model
+	session string // over the Agent Client Protocol
+	calls   int
+	told    strings.Builder // what the model has learned
+}
+
+func startProblems(t *testing.T, tt problemCase) *problemBed {
+	t.Helper()
+	b := &problemBed{t: t, of: tt, model: fakemodel.New()}
+	server := filepath.Join(t.TempDir(), "server.py")
+	if err := os.WriteFile(server, []byte(problemServer), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mode, delay, wait := tt.own, tt.reports, 5
+	if mode == "" {
+		mode, delay = "each", 0 // it is asked for edits only
+	}
+	if tt.late {
+		wait = 1
+	}
+	tools := map[string]*slowTools{}
+	o := servertest.Options{
+		Model: b.model, Root: t.TempDir(), Agent: tt.agent, Plugin: !tt.agent, Slow: tt.answers,
+		Files:  map[string]string{"a.x": "first\nerror old\nlast\n", "b.x": "one\ntwo\nspare fifth\n", "c.x": "error old\nspare fourth\n"},
+		Config: fmt.Sprintf("lsp: {mode: own, on_edit: true, wait_timeout: %d, servers: {x: {command: [%q, %q, %q, %s], extensions: [.x]}}}\nsandbox: {mode: off}\n", wait, python, server, fmt.Sprint(delay.Seconds()), mode),
+	}
+	if tt.own == "" {
+		for name := range o.Files {
+			tools[name] = &slowTools{delay: tt.reports, text: func() string { return b.Text(name) }}
+		}
+		o.Diagnose = func(u string, wait int) []protocol.Diagnostic { return tools[filepath.Base(u)].diagnose(u, wait) }
+	}
+	b.Editor = servertest.New(t, o)
+	b.Open("a.x")
+	b.Open("b.x")
+	b.Open("c.x")
+	if tt.agent {
+		raw, err := b.Call(acp.MethodSessionNew, acp.NewSessionRequest{Cwd: b.Root, MCPServers: []acp.MCPServer{}})
+		var made acp.NewSessionResponse
+		if err == nil {
+			err = json.Unmarshal(raw, &made)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.session = made.SessionID
+	}
+	for name, u := range tools {
+		for !u.looked() {
+			u.diagnose(name, 0)
+			time.Sleep(10 * time.Millisecond)
+		}
+	}
+	return b
+}
+
+// ask plays a turn with a call, and returns its result and the notices after it.
+func (b *problemBed) ask(name, args string) string {
+	asked := make(chan struct{})
+	go func() {
+		defer close(asked)
+		if !b.of.agent {
+			b.Ask("go on")
+		} else if _, err := b.Call(acp.MethodSessionPrompt, acp.PromptRequest{SessionID: b.session, Prompt: []acp.ContentBlock{acp.Text("go on")}}); err != nil {
+			b.t.Error(err)
+		}
+	}()
+	x := b.model.Next()
+	before := len(x.Request.Messages) - 1
+	b.calls++
+	x.Call(fmt.Sprint(b.calls), name, args)
+	x.End()
+	x = b.model.Next()
+	var text strings.Builder
+	for _, message := range x.Request.Messages[before:] {
+		text.WriteString(message.Text())
+	}
+	x.Text("done")
+	x.End()
+	<-asked
+	b.told.WriteString(text.String())
+	return text.String()
+}
+
+// wait asks until the model is told a text.
+func (b *problemBed) wait(want string) {
+	b.t.Helper()
+	for began := time.Now(); !strings.Contains(b.told.String(), want); {
+		if time.Since(began) > 2*time.Minute {
+			b.t.Fatalf("the model is not told %q:\n%s", want, b.told.String())
+		}
+		b.ask("read_file", `{"path":"b.x","limit":1}`)
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// patch makes an edit with a file tool.
+func (b *problemBed) patch(file, old, new string) {
+	b.ask("patch", fmt.Sprintf(`{"path":%q,"old_string":%q,"new_string":%q}`, file, old, new))
+}
+
+// lsp makes an edit with the tool lsp in the line with a text. If the server has not answered in time, lsp
+// calls again.
+func (b *problemBed) lsp(file, text, args string) {
+	b.t.Helper()
+	before, _, _ := strings.Cut(b.Text(file), text)
+	args = fmt.Sprintf(`{"path":%q,"line":%d,%s}`, file, 1+strings.Count(before, "\n"), args)
+	for began := time.Now(); !strings.Contains(b.ask("lsp", args), `"changed":[`); {
+		if time.Since(began) > 2*time.Minute {
+			b.t.Fatalf("%s is not made:\n%s", args, b.told.String())
+		}
+	}
+}
+
+func (b *problemBed) play() {
+	b.patch("a.x", "last", "error new\nlast")
+	b.wait("a.x, line 3: error: new")
+	b.patch("b.x", "two", "error other")
+	b.wait("b.x, line 2: error: other")
+	// The next edit follows at once.
+	b.patch("a.x", "first", "first\nerror second")
+	b.patch("a.x", "last", "error third\nlast")
+	b.wait("error: third")
+	if !strings.Contains(b.told.String(), "a.x, line 2: error: second") {
+		b.patch("b.x", "one", "1")
+		b.wait("a.x, line 2: error: second")
+	}
+	// No file tool has edited c.x.
+	b.lsp("c.x", "spare fourth", `"action":"rename","symbol":"spare","new_name":"error"`)
+	b.lsp("b.x", "spare fifth", `"action":"fix","title":"Break"`)
+	b.wait("c.x, line 2: error: fourth")
+	b.wait("b.x, line 3: error: fifth")
+}
+
+func (b *problemBed) check() {
+	b.t.Helper()
+	for line := range strings.Lines(b.told.String()) {
+		if b.of.unsure {
+			line = strings.ReplaceAll(line, "error: old; it may be older than the edit", "")
+		}
+		if strings.Contains(line, ": old") {
+			b.t.Errorf("told as new: %s", line)
+		}
+	}
+	for _, problem := range []string{"new", "other", "second", "third", "fourth", "fifth"} {
+		if n := strings.Count(b.told.String(), "error: "+problem); n != 1 {
+			b.t.Errorf("%s is told %d times:\n%s", problem, n, b.told.String())
+		}
 	}
 }
