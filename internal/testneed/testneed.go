@@ -56,8 +56,7 @@ func Extra(t testing.TB) {
 
 // Long limits a test with many cases to runs without the race detector, with which it would take
 // minutes: its cases differ only in their data, and other tests run the same code with the
-// detector. `make test` runs each package with such tests without it, too. `make check` skips the
-// test.
+// detector. `make test` runs such tests without it, too. `make check` skips the test.
 func Long(t testing.TB) {
 	t.Helper()
 	Extra(t)

@@ -191,29 +191,46 @@ func (r *runner) runStep(ctx context.Context, st step, box *box, log io.Writer, 
 	return err
 }
 
-// expand replaces {root} by the path of the checkout, and {all but PACKAGE…} by all other packages.
+// expand replaces {root} by the path of the checkout, {all but PACKAGE…} by all other packages, and
+// {long tests but PACKAGE…} by the long tests of other packages.
 func (r *runner) expand(args []string) (expanded []string, err error) {
 	for _, arg := range args {
-		without, all := strings.CutPrefix(arg, "{all but ")
-		if !all {
-			expanded = append(expanded, strings.ReplaceAll(arg, "{root}", r.root))
-			continue
+		var more []string
+		if without, found := strings.CutPrefix(arg, "{all but "); found {
+			more, err = r.allBut(fields(without))
+		} else if without, found := strings.CutPrefix(arg, "{long tests but "); found {
+			var names, packages []string
+			names, packages, err = longTests(r.root, fields(without))
+			more = append([]string{"-run", "^(" + strings.Join(names, "|") + ")$"}, packages...)
+		} else {
+			more = []string{strings.ReplaceAll(arg, "{root}", r.root)}
 		}
-		list := exec.Command("go", "list", "-f", "{{.ImportPath}}", "./...")
-		list.Stderr = os.Stderr
-		out, err := list.Output()
 		if err != nil {
-			return nil, fmt.Errorf("listing packages: %w", err)
+			return nil, err
 		}
-		left := strings.Fields(strings.TrimSuffix(without, "}"))
-		for _, path := range strings.Fields(string(out)) {
-			short := strings.TrimSuffix("./"+strings.TrimPrefix(strings.TrimPrefix(path, module), "/"), "/")
-			if !slices.Contains(left, short) {
-				expanded = append(expanded, short)
-			}
-		}
+		expanded = append(expanded, more...)
 	}
 	return expanded, nil
+}
+
+// fields returns the packages in braces.
+func fields(without string) []string { return strings.Fields(strings.TrimSuffix(without, "}")) }
+
+// allBut returns all packages except some.
+func (r *runner) allBut(without []string) (packages []string, err error) {
+	list := exec.Command("go", "list", "-f", "{{.ImportPath}}", "./...")
+	list.Dir, list.Stderr = r.root, os.Stderr
+	out, err := list.Output()
+	if err != nil {
+		return nil, fmt.Errorf("listing packages: %w", err)
+	}
+	for _, path := range strings.Fields(string(out)) {
+		short := strings.TrimSuffix("./"+strings.TrimPrefix(strings.TrimPrefix(path, module), "/"), "/")
+		if !slices.Contains(without, short) {
+			packages = append(packages, short)
+		}
+	}
+	return packages, nil
 }
 
 // keptBox names the box of a stage of `make check`, which has the same paths in each run. So go test takes the

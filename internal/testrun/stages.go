@@ -156,8 +156,10 @@ var alone = []string{".", "./internal/diff", "./internal/picture", "./internal/s
 // testStages are all tests.
 func testStages(root bool) []stage {
 	own := goTest("-tags", "e2e", "-run", "^("+ownTests+")$", "./e2e")
+	whole := append(slices.Clone(alone), "./internal/sandbox", "./internal/textenc", "./tools/policy/code")
 	withoutRace := []step{
-		goTest(append(slices.Clone(alone), "./internal/sandbox", "./internal/textenc", "./tools/policy/code")...),
+		goTest(whole...),
+		goTest("{long tests but " + strings.Join(append(slices.Clone(whole), usersPackages...), " ") + "}"),
 		goTest("-run", "^("+remoteTests+"|TestMemoryLimits|TestAsUser)$", "./tools/shell", "./internal/proc"),
 	}
 	if root {

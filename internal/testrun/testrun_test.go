@@ -260,47 +260,64 @@ func TestEachEndToEndTestHasAGroup(t *testing.T) {
 	}
 }
 
-// Tests skipped under the race detector run in a step without it, which runs their whole package.
+// Tests skipped under the race detector run in a step without it.
 func TestLongTestsRunWithoutRaceDetector(t *testing.T) {
 	t.Parallel()
 	stages, err := stagesOf("test", true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var patterns []string
+	var patterns, run []string // packages that run whole, and single tests
+	r := runner{root: "../.."}
 	for _, s := range stages {
 		for _, st := range s.steps {
-			if st.test && !slices.Contains(st.args, "-race") && !slices.Contains(st.args, "-run") && !slices.Contains(st.args, "e2e") {
-				patterns = append(patterns, st.args...)
+			if !st.test || slices.Contains(st.args, "-race") || slices.Contains(st.args, "-run") || slices.Contains(st.args, "e2e") {
+				continue
+			}
+			args, err := r.expand(st.args)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if at := slices.Index(args, "-run"); at >= 0 {
+				run = append(run, args[at:]...)
+			} else {
+				patterns = append(patterns, args...)
 			}
 		}
 	}
-	found := 0
-	err = filepath.WalkDir("../..", func(path string, d os.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir() && strings.HasPrefix(d.Name(), ".") && d.Name() != "..":
-			return filepath.SkipDir // tests of other packages work in .cache
-		case d.IsDir() || !strings.HasSuffix(path, "_test.go"):
-			return nil
+	names, packages, err := longTests("../..", nil)
+	if err != nil || len(names) < 30 {
+		t.Errorf("%d long tests, %v", len(names), err)
+	}
+	for _, pkg := range packages {
+		whole := slices.ContainsFunc(patterns, func(p string) bool { return matches(p, pkg) })
+		if !whole && !slices.Contains(run, pkg) {
+			t.Errorf("long tests of %s run nowhere", pkg)
 		}
-		text, err := os.ReadFile(path)
-		if err != nil || !regexp.MustCompile(`(?m)^\s+testneed\.Long\(t\)`).Match(text) {
-			return err
+	}
+}
+
+// A long test is found by its call, also in a subtest, with its package.
+func TestLongTestsAreFound(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	for path, text := range map[string]string{
+		"a/a_test.go":    "func TestA(t *testing.T) {\n\ttestneed.Long(t)\n}\n\nfunc TestShort(t *testing.T) {}\n",
+		"b/b_test.go":    "func TestB(t *testing.T) {\n\tt.Run(\"x\", func(t *testing.T) { testneed.Long(t) })\n}\n",
+		"b/none_test.go": "// testneed.Long(t) in a comment\nfunc TestNone(t *testing.T) {}\n",
+		"c/c_test.go":    "func TestC(t *testing.T) {\n\ttestneed.Long(t)\n}\n",
+	} {
+		if err := os.MkdirAll(filepath.Join(root, filepath.Dir(path)), 0o755); err != nil {
+			t.Fatal(err)
 		}
-		found++
-		dir := "./" + filepath.ToSlash(strings.TrimPrefix(filepath.Dir(path), filepath.FromSlash("../../")))
-		if !slices.ContainsFunc(patterns, func(p string) bool {
-			all, many := strings.CutSuffix(p, "/...")
-			return p == dir || many && strings.HasPrefix(dir+"/", all+"/")
-		}) {
-			t.Errorf("%s has tests that run nowhere: add its package to a step without the race detector", path)
+		if err := os.WriteFile(filepath.Join(root, path), []byte("package p\n\n"+text), 0o644); err != nil {
+			t.Fatal(err)
 		}
-		return nil
-	})
-	if err != nil || found < 10 {
-		t.Errorf("%d files, %v", found, err)
+	}
+	r := runner{root: root}
+	got, err := r.expand([]string{"{long tests but ./c/...}"})
+	if want := []string{"-run", "^(TestA|TestB)$", "./a", "./b"}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("%q, want %q, %v", got, want, err)
 	}
 }
 
