@@ -15,10 +15,12 @@ type catalog struct {
 	resources bool                  // the last connection had resources
 }
 
-// keep stores the tools of a list. It returns the tools before.
-func (c *catalog) keep(found []definition) (before map[string]definition) {
+// keep stores the tools of a list. It returns the tools before. It calls changed before the new tools can be
+// seen.
+func (c *catalog) keep(found []definition, changed func()) (before map[string]definition) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	defer changed()
 	before, c.tools, c.order = c.tools, map[string]definition{}, nil
 	if c.original == nil {
 		c.original = map[string]string{}

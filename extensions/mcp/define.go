@@ -218,11 +218,15 @@ func (s *server) refresh(ctx context.Context, conn *connection) {
 		}
 		return
 	}
-	changes := difference(s.catalog.keep(found), found)
-	s.owner.version.Add(1)
+	changes := difference(s.keep(found), found)
 	if changes != "" && s.notices.otherTools() {
 		s.notice("offers other tools now: " + changes + ". Changed ones ask again")
 	}
+}
+
+// keep stores the tools of a list. It returns the tools before.
+func (s *server) keep(found []definition) (before map[string]definition) {
+	return s.catalog.keep(found, func() { s.owner.version.Add(1) })
 }
 
 // difference lists the new, changed and removed tools.

@@ -105,10 +105,12 @@ func (s *server) connect() {
 	conn, found, err := s.attempt(first)
 	switch {
 	case err == nil:
-		s.catalog.keep(found)
+		s.keep(found)
 		s.catalog.setResources(conn)
-		s.change(func(st *state) { st.phase, st.conn, st.err, st.tried = ready, conn, nil, true })
-		s.owner.version.Add(1)
+		s.change(func(st *state) {
+			st.phase, st.conn, st.err, st.tried = ready, conn, nil, true
+			s.owner.version.Add(1) // before a waiting prompt sees the phase
+		})
 		return
 	case s.ctx.Err() != nil || errors.Is(err, errPermission):
 	case errors.Is(err, errLogin):
