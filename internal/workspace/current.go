@@ -108,7 +108,7 @@ func (w *Workspace) awaitReload(ctx context.Context, p place, o opened) (_ opene
 	}
 	w.saved.mu.Unlock()
 	open = true
-	done := w.poll(ctx, limit, func() bool {
+	done := poll(ctx, limit, func() bool {
 		o, open, err = w.comparedAt(ctx, p)
 		return err != nil || !open || o.state != diskNewer
 	})
@@ -120,7 +120,7 @@ func (w *Workspace) awaitReload(ctx context.Context, p place, o opened) (_ opene
 }
 
 // poll calls ready until it returns true, or until the limit has passed. It returns the last result.
-func (w *Workspace) poll(ctx context.Context, limit time.Duration, ready func() bool) bool {
+func poll(ctx context.Context, limit time.Duration, ready func() bool) bool {
 	timeout := time.NewTimer(limit)
 	defer timeout.Stop()
 	tick := time.NewTicker(lookEvery)

@@ -68,7 +68,7 @@ func (w *Workspace) putIntoEditor(ctx context.Context, p place, o opened, text [
 // awaitNotification waits until the editor has reported the change because of which it refused an
 // edit of doc. Editors report changes with a delay. If it does not report any, it returns false.
 func (w *Workspace) awaitNotification(ctx context.Context, p place, doc Document) bool {
-	return w.poll(ctx, reloadLimit, func() bool {
+	return poll(ctx, reloadLimit, func() bool {
 		now, open, err := w.document(ctx, p)
 		return err != nil || !open || now.Version != doc.Version || !bytes.Equal(now.Text, doc.Text)
 	})
@@ -82,7 +82,7 @@ func (w *Workspace) settle(ctx context.Context, p place, o opened, text []byte, 
 	var now opened
 	var open bool
 	onDisk := func() bool { return now.file != nil && equalTexts(text, now.file) }
-	arrived := w.poll(ctx, settleLimit, func() bool {
+	arrived := poll(ctx, settleLimit, func() bool {
 		var err error
 		if now, open, err = w.comparedAt(ctx, p); err != nil || !open {
 			open, now = false, w.compared(p, Document{Path: o.Path, Text: text})
@@ -102,7 +102,7 @@ func (w *Workspace) settle(ctx context.Context, p place, o opened, text []byte, 
 	}
 	why, final := saver.SaveFailure(p.abs())
 	saved := func() bool { return !open || now.state == agreeing }
-	w.poll(ctx, settleLimit, func() bool {
+	poll(ctx, settleLimit, func() bool {
 		if now, open, _ = w.comparedAt(ctx, p); open {
 			done.text = now.Text
 		}
