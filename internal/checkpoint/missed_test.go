@@ -46,6 +46,9 @@ func TestMissed(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.turn("fourth", func() { b.edit("c.txt", "four\n") })
+	if err := b.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	b.open("session") // as the next process does
 	b.Log = kept
 	missed := b.Missed(began, nil)
