@@ -148,7 +148,7 @@ func (r *Runner) mayRun(ctx context.Context, env *tools.Env, call tools.Call, co
 	folders := r.cfg.Files.Folders()
 	place := policy.Scope{
 		Cwd: folders[0], Roots: folders, Home: lookup(r.cfg.Environ, "HOME"), HermesHome: r.cfg.HermesHome,
-		Temp: r.box(env).OwnTemp(ctx), Importer: gate.Importer(folders),
+		Temp: r.box(env).OwnTemp(ctx), Importer: gate.Importer(r.box(env), folders),
 		Resolve: func(path string) string {
 			if real, err := filepath.EvalSymlinks(path); err == nil {
 				return real

@@ -74,13 +74,21 @@ var instructions = sync.OnceValue(func() (names []string) {
 	return names
 })
 
-// instructionsLimit limits a file of instructions, in bytes.
-const instructionsLimit = 1 << 20
+// Instructs reports whether a file can contain instructions with imports.
+func Instructs(path string) bool {
+	dir, name := filepath.Split(path)
+	return slices.ContainsFunc(instructions(), func(known string) bool {
+		folder, inner, nested := strings.Cut(known, "/")
+		if !nested {
+			return strings.EqualFold(known, name)
+		}
+		return strings.EqualFold(inner, name) && strings.EqualFold(folder, filepath.Base(dir))
+	})
+}
 
-// Importer returns the file of instructions that imports an absolute path, directly or by another
-// imported file. It looks in the workspace folders, and in the directories around the path. If
-// there is none, it returns "".
-func Importer(path string, roots []string) string {
+// Around returns the files that can contain instructions in the workspace folders and in the directories
+// around a path. They need not exist.
+func Around(path string, roots []string) (files []string) {
 	dirs := slices.Clone(roots)
 	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
 		if !slices.Contains(dirs, dir) {
@@ -92,44 +100,70 @@ func Importer(path string, roots []string) string {
 	}
 	for _, dir := range dirs {
 		for _, name := range instructions() {
-			from := filepath.Join(dir, filepath.FromSlash(name))
-			if imports(from, path) {
-				return from
-			}
+			files = append(files, filepath.Join(dir, filepath.FromSlash(name)))
 		}
 	}
-	return ""
+	return files
 }
 
-// mostImported limits the files that are read for one path. With more, each path counts as imported.
+// instructionsLimit limits a file of instructions, in bytes.
+const instructionsLimit = 1 << 20
+
+// ReadImports returns the imports in a file. If it cannot be read, there are none.
+func ReadImports(path string) []Import {
+	text, err := safefile.Read(path, instructionsLimit)
+	if err != nil {
+		return nil
+	}
+	return ImportsIn(string(text))
+}
+
+// Imported is a path that a file imports. Nothing need be there.
+type Imported struct{ Path, From string }
+
+// mostImported limits the paths of [Imports].
 const mostImported = 1000
 
-// imports reports whether the file from imports path. It reads the files level by level, so each is read at
-// its lowest depth.
-func imports(from, path string) bool {
-	seen := map[string]bool{from: true}
-	level := []string{from}
+// Imports returns the paths that files of instructions import, directly or by another imported file. It
+// follows them level by level, so each path is listed once, at its lowest depth. read is like [ReadImports].
+// If there are too many, whole is false.
+func Imports(files []string, read func(path string) []Import) (all []Imported, whole bool) {
+	seen := map[string]bool{}
+	for _, file := range files {
+		seen[file] = true
+	}
+	level := files
 	for depth := 0; depth < MostImports && len(level) > 0; depth++ {
 		var next []string
 		for _, file := range level {
-			text, err := safefile.Read(file, instructionsLimit)
-			if err != nil {
-				continue
-			}
-			for _, one := range ImportsIn(string(text)) {
-				name := one.Path(file)
-				if name == "" || seen[name] {
+			for _, one := range read(file) {
+				path := one.Path(file)
+				if path == "" || seen[path] {
 					continue
 				}
-				target, err := filepath.EvalSymlinks(name)
-				if strings.EqualFold(name, path) || err == nil && strings.EqualFold(target, path) || len(seen) == mostImported {
-					return true
+				if len(all) == mostImported {
+					return all, false
 				}
-				seen[name] = true
-				next = append(next, name)
+				seen[path] = true
+				all, next = append(all, Imported{path, file}), append(next, path)
 			}
 		}
 		level = next
 	}
-	return false
+	return all, true
+}
+
+// Importer returns the first of the files of instructions by which an absolute path is imported; see
+// [Imports]. If there is none, it returns "". With too many imports, each path counts as imported.
+func Importer(path string, files []string, read func(path string) []Import) string {
+	all, whole := Imports(files, read)
+	for _, one := range all {
+		if target, err := filepath.EvalSymlinks(one.Path); strings.EqualFold(one.Path, path) || err == nil && strings.EqualFold(target, path) {
+			return one.From
+		}
+	}
+	if !whole {
+		return all[0].From
+	}
+	return ""
 }

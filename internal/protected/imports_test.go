@@ -18,8 +18,21 @@ func TestImporterTakesTheShortestChain(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]bool{"d.md": true, "e.md": true, "f.md": true, "g.md": true, "h.md": false} {
-		if got := Importer(filepath.Join(dir, name), []string{dir}) != ""; got != want {
+		path := filepath.Join(dir, name)
+		if got := Importer(path, Around(path, []string{dir}), ReadImports) != ""; got != want {
 			t.Errorf("%s is imported: %v", name, got)
+		}
+	}
+}
+
+func TestInstructs(t *testing.T) {
+	t.Parallel()
+	for path, want := range map[string]bool{
+		"/ws/AGENTS.md": true, "/ws/sub/claude.MD": true, "/ws/.claude/CLAUDE.md": true, "/ws/.github/copilot-instructions.md": true,
+		"/ws/README.md": false, "/ws/.vscode": false, "/ws/.cursorrules": false,
+	} {
+		if Instructs(path) != want {
+			t.Errorf("%s: %v", path, !want)
 		}
 	}
 }

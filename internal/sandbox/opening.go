@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/hermes-ls/hermes-ls/internal/protected"
 	"github.com/hermes-ls/hermes-ls/internal/sandbox/fspath"
 	"github.com/hermes-ls/hermes-ls/internal/sandbox/gitguard"
 
@@ -156,4 +157,13 @@ func (b *Box) Note(w Wrote) {
 	if b != nil {
 		b.places.Note(w)
 	}
+}
+
+// Importer returns the file of instructions that imports an absolute path; see [gitguard.Guard.Importer]. The
+// nil Box knows the instructions in roots and in the directories around the path.
+func (b *Box) Importer(path string, roots []string) string {
+	if b == nil {
+		return protected.Importer(path, protected.Around(path, roots), protected.ReadImports)
+	}
+	return b.places.Importer(path, roots)
 }

@@ -50,7 +50,7 @@ func TestImportedFilesAsk(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		scope := policy.Scope{Cwd: dir, Roots: []string{dir}, Home: "/h", Resolve: FollowLinks, Importer: Importer([]string{dir})}
+		scope := policy.Scope{Cwd: dir, Roots: []string{dir}, Home: "/h", Resolve: FollowLinks, Importer: Importer(nil, []string{dir})}
 		for how, v := range map[string]policy.Verdict{
 			"tool": e.Verdict, "command": policy.Command("echo x > "+name, scope), "script": policy.Python("open('"+name+"', 'w').write('x')", scope),
 		} {

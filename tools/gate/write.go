@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hermes-ls/hermes-ls/internal/protected"
+	"github.com/hermes-ls/hermes-ls/internal/sandbox"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/tools"
 	"github.com/hermes-ls/hermes-ls/tools/policy"
@@ -85,7 +85,7 @@ func judgeWrite(bounds tools.Bounds, path string) (abs string, v policy.Verdict,
 	roots := bounds.Files.Folders()
 	var importer func(string) string
 	if tools.Local(bounds.Files) != nil {
-		importer = Importer(roots)
+		importer = Importer(bounds.Sandbox, roots)
 	}
 	v = policy.Write(abs, roots, bounds.HermesHome, importer)
 	if named := workspace.FromURI(path); v.Level == policy.Runs {
@@ -109,8 +109,8 @@ func judgeWrite(bounds tools.Bounds, path string) (abs string, v policy.Verdict,
 }
 
 // Importer returns a function for [policy.Scope] that reads the instructions on this machine.
-func Importer(roots []string) func(path string) string {
-	return func(path string) string { return protected.Importer(path, roots) }
+func Importer(box *sandbox.Box, roots []string) func(path string) string {
+	return func(path string) string { return box.Importer(path, roots) }
 }
 
 func stricter(a, b policy.Verdict) policy.Verdict {

@@ -216,7 +216,7 @@ func (c Command) place(ctx context.Context, env *callEnv) policy.Scope {
 	return policy.Scope{
 		Cwd: cmp.Or(c.Dir, c.from.dir), Roots: env.Files.Folders(), Home: home, HermesHome: env.HermesHome,
 		Temp: env.Sandbox.OwnTemp(ctx), Env: c.from.exports(), Resolve: gate.FollowLinks,
-		Importer: gate.Importer(env.Files.Folders()),
+		Importer: gate.Importer(env.Sandbox, env.Files.Folders()),
 	}
 }
 

@@ -139,6 +139,9 @@ func (g *Guard) restore(ctx context.Context, c Change) error {
 // before.
 func (g *Guard) leadsAsBefore(file string, one content) bool {
 	target := one.link
+	if one.mark == onlyLink+target {
+		return true // only the link was reviewed here
+	}
 	if !filepath.IsAbs(target) {
 		target = filepath.Dir(file) + "/" + target // not cleaned: there may be links before ".."
 	}

@@ -39,7 +39,9 @@ type Guard struct {
 	looking sync.Mutex         // held while the walkers work
 	marks   map[string]marked  // of files, by path
 	configs map[string]known   // settings of git, by path
-	copies  copies             // of files, as they were
+	imports map[string]parsed  // imports of files, by path
+	sources sources
+	copies  copies // of files, as they were
 	review  review
 	work    sync.WaitGroup // running scans and reviews
 }
@@ -47,7 +49,7 @@ type Guard struct {
 // New returns a Guard. It reads nothing yet.
 func New(c Config) *Guard {
 	return &Guard{
-		cfg: c, walkers: map[string]*walker{}, marks: map[string]marked{}, configs: map[string]known{},
+		cfg: c, walkers: map[string]*walker{}, marks: map[string]marked{}, configs: map[string]known{}, imports: map[string]parsed{},
 		review: review{turn: make(chan struct{}, 1), stuck: map[string]string{}},
 	}
 }

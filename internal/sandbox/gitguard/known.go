@@ -137,7 +137,7 @@ func (g *Guard) reviewedText(w Wrote) bool {
 	}
 	for key, mark := range g.review.approved {
 		kind, path, _ := parts(key)
-		if kind == settingItem {
+		if kind == settingItem || mark == missing {
 			continue
 		}
 		if path == w.Path {

@@ -217,7 +217,7 @@ func (c Change) steps(number int, keep bool) (all []step) {
 	for _, key := range slices.Sorted(maps.Keys(c.after)) {
 		kind, path, _ := parts(key)
 		verb := "remove"
-		if _, had := c.before[key]; had || keep || kind == settingItem || kind == todoItem { // the rest of the list is the user's
+		if _, had := c.before[key]; had || keep || c.aside || kind == settingItem || kind == todoItem { // the rest of the list is the user's
 			verb = "aside"
 		}
 		dir := filepath.Dir(path)

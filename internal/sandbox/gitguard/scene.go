@@ -27,6 +27,7 @@ const (
 	placeItem   = "place"   // a file read automatically by an editor, a shell or an agent
 	ownItem     = "own"     // our own settings
 	orderItem   = "order"   // a file obeyed by agents, or run by tools when the user calls them
+	importItem  = "import"  // a file imported by instructions, or a link on the way to it
 	cutItem     = "cut"     // an incompletely scanned folder
 	todoItem    = "rebase"  // the programs run when the user continues a rebase
 )
@@ -52,6 +53,9 @@ type Scene struct {
 	made     []string // missing folders of repositories, made to be held
 	found    found
 	later    bool // the next notes belong to an unfinished repository
+
+	from   map[string]string // for an imported path: the file or link that leads to it
+	former []string          // keys of imports that are no imports any more
 }
 
 // place is a held path. A command may also change it by opening via.
@@ -98,17 +102,19 @@ func (g *Guard) lookAt(brief bool) *Scene {
 	roots := fspath.Existing(g.cfg.Roots())
 	s := &Scene{at: time.Now(), roots: roots, items: map[string]string{}}
 	s.found.writable = append(fspath.Existing(Outside(roots)), roots...)
-	var git []string
+	var git, instructions []string
 	for _, root := range roots {
 		seen := g.walkerOf(root).look(brief)
 		git = append(git, seen.git...)
 		for _, path := range seen.named {
 			s.settings(g, path, root)
 		}
+		instructions = append(instructions, instructs(seen.named, root)...)
 		if seen.cut {
 			s.add(item{kind: cutItem, path: root})
 		}
 	}
+	s.imported(g, instructions)
 	s.found = find(git, roots, s.found.writable)
 	for _, dir := range s.found.cut {
 		s.add(item{kind: cutItem, path: dir})

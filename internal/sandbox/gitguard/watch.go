@@ -19,6 +19,7 @@ type review struct {
 	approved map[string]string   // items as they were reviewed; nil: not yet
 	running  int                 // commands without a review, and 1 if there are standing programs
 	standing []string            // programs that keep running between their calls, see [Guard.Stand]
+	since    time.Time           // when all items were approved; changes before were not made by a program
 	left     bool                // approved are the items reviewed by a killed server
 	stuck    map[string]string   // denied items that could not be removed
 	held     map[string]bool     // paths to hold of the last scan
@@ -144,7 +145,10 @@ func (g *Guard) watch(o Opening) *Watch {
 		r.release(s)
 	case r.left:
 	case r.approved == nil || r.running == 0:
-		r.approved = maps.Clone(s.items)
+		r.approved, r.since = maps.Clone(s.items), s.at
+		for _, key := range s.former {
+			delete(r.approved, key)
+		}
 		r.forgetWritesBefore(s.at)
 		r.release(s)
 	case len(r.standing) > 0 && len(g.compare(s, Opening{})) > 0:
@@ -262,6 +266,8 @@ type Change struct {
 
 	after  map[string]string // the changed items, as they are
 	before map[string]string
+	brings map[string]string // items of unchanged files that are imported by the change
+	aside  bool              // it may be a file of the user's, and is only moved aside
 }
 
 // mostLooked is how many entries of a directory [Change.Files] looks at.
@@ -271,13 +277,13 @@ const mostLooked = 1000
 // reports whether all are new.
 func (c Change) Files(limit int) (paths []string, made bool) {
 	made = true
-	for _, key := range slices.Sorted(maps.Keys(c.after)) {
+	for _, key := range slices.Concat(slices.Sorted(maps.Keys(c.after)), slices.Sorted(maps.Keys(c.brings))) {
 		kind, path, _ := parts(key)
 		if kind == settingItem || kind == todoItem || kind == cutItem {
 			continue // a part of a file, or a folder
 		}
 		_, had := c.before[key]
-		made = made && !had
+		made = made && !had && c.brings[key] == ""
 		looked := 0
 		_ = filepath.WalkDir(path, func(path string, d fs.DirEntry, err error) error { // unreadable files are not shown
 			if looked++; looked > mostLooked || len(paths) >= limit {
@@ -302,6 +308,7 @@ func (w *Watch) Keep(changes []Change) {
 	defer w.guard.mu.Unlock()
 	for _, c := range changes {
 		maps.Copy(r.approved, c.after)
+		maps.Copy(r.approved, c.brings)
 		for key := range c.after {
 			_, path, _ := parts(key)
 			r.forgetWrites(path)
@@ -349,6 +356,7 @@ func (g *Guard) changed(s *Scene, o Opening) []Change {
 func (g *Guard) compare(s *Scene, o Opening) (all []Change) {
 	groups := map[string]*Change{}
 	o.Git = o.Git && g.review.running <= 1 && !s.hooked()
+	var fresh []string
 	for _, key := range slices.Sorted(maps.Keys(s.items)) {
 		value := s.items[key]
 		before, had := g.review.approved[key]
@@ -356,6 +364,10 @@ func (g *Guard) compare(s *Scene, o Opening) (all []Change) {
 			continue
 		}
 		kind, path, name := parts(key)
+		if kind == importItem && value == missing {
+			g.review.approved[key] = value
+			continue
+		}
 		if o.covers(g.cfg.Roots(), kind, path, name, value, before) || kind == pointerItem && !unreadable(value) {
 			g.review.approved[key] = value
 			g.review.forgetWrites(path)
@@ -365,6 +377,11 @@ func (g *Guard) compare(s *Scene, o Opening) (all []Change) {
 			g.review.approved[key] = value
 			continue
 		}
+		if kind == importItem && !had {
+			fresh = append(fresh, key)
+			continue
+		}
+		had = had && before != missing
 		if made, ok := g.wrote(kind, path); ok && !had {
 			before, had = made, true
 		}
@@ -382,6 +399,7 @@ func (g *Guard) compare(s *Scene, o Opening) (all []Change) {
 			c.before[key] = before
 		}
 	}
+	g.joinImports(s, fresh, groups)
 	for _, group := range slices.Sorted(maps.Keys(groups)) {
 		c := groups[group]
 		c.describe(s.roots)
@@ -417,7 +435,7 @@ func (o Opening) covers(roots []string, kind, path, name, value, before string) 
 		return o.opens(path) || o.Git && !inRoot && kind == placeItem && !slices.Contains(inRepository, filepath.Base(path)) && !strings.HasSuffix(path, "/"+attributes)
 	case todoItem: // a continued rebase has fewer
 		return !unreadable(value) && isTail(value, before) || o.Git
-	case orderItem:
+	case orderItem, importItem:
 		return o.Git || o.opens(path) || slices.Contains(o.Writes, path)
 	}
 	return false
@@ -478,6 +496,9 @@ func (c *Change) describe(roots []string) {
 	case orderItem:
 		c.Key, c.What = "write "+path, short+", which agents or tools obey"
 		c.addOtherName(value)
+	case importItem:
+		c.Key, c.What = "write "+path, short+", which agents obey: instructions import it"
+		c.addOtherName(value)
 	case todoItem:
 		c.Key, c.What = "write "+path, "programs that git runs when the rebase in "+short+" continues: "+value
 	case cutItem:
@@ -492,6 +513,7 @@ func (c *Change) describe(roots []string) {
 		}
 		c.addOtherName(value)
 	}
+	c.describeImports(roots)
 }
 
 // addOtherName mentions another name of a file.
