@@ -18,8 +18,9 @@ var ErrNotOpen = errors.New("not open in the editor")
 // Buffers keeps the open documents of an LSP client as it reports them. Paths are
 // absolute, as the client spells them. It is safe for concurrent use.
 type Buffers struct {
-	mu   sync.Mutex
-	docs map[string]*buffer
+	mu     sync.Mutex
+	docs   map[string]*buffer
+	wanted map[string][]byte // the texts of sent edits; an editor that reloads a file closes and opens its document
 }
 
 // buffer is an open document. Its text is kept whole until the first small change, then in a form
@@ -40,7 +41,7 @@ type Change struct {
 }
 
 // NewBuffers returns an empty set.
-func NewBuffers() *Buffers { return &Buffers{docs: make(map[string]*buffer)} }
+func NewBuffers() *Buffers { return &Buffers{docs: map[string]*buffer{}, wanted: map[string][]byte{}} }
 
 // Open records that the client has opened path. It replaces an open document.
 func (b *Buffers) Open(path string, version int32, text string) {
@@ -50,7 +51,9 @@ func (b *Buffers) Open(path string, version int32, text string) {
 	if old, ok := b.docs[path]; ok {
 		defer old.announce()
 	}
-	b.docs[path] = &buffer{version: version, whole: []byte(text)}
+	buf := &buffer{version: version, whole: []byte(text), want: b.wanted[path]}
+	buf.reached = buf.has(buf.want)
+	b.docs[path] = buf
 }
 
 // Close records the end of the document at path in the client.
@@ -134,12 +137,22 @@ func (b *Buffers) Await(ctx context.Context, path string, newerThan int32) (Docu
 	}
 }
 
-// Expect records a sent edit with the resulting text of the document at path.
-func (b *Buffers) Expect(path string, text []byte) {
+// Expect records a sent edit with the resulting text of the document at path. forget ends that.
+func (b *Buffers) Expect(path string, text []byte) (forget func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if buf, ok := b.docs[filepath.Clean(path)]; ok {
+	path = filepath.Clean(path)
+	b.wanted[path] = text
+	if buf, ok := b.docs[path]; ok {
 		buf.want, buf.reached = text, false
+	}
+	return func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		delete(b.wanted, path)
+		if buf, ok := b.docs[path]; ok {
+			buf.want = nil
+		}
 	}
 }
 

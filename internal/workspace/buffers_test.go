@@ -90,6 +90,29 @@ func TestBuffers(t *testing.T) {
 	}
 }
 
+// TestExpectAcrossReload: an editor that reloads a file at an edit closes and opens the document. The
+// edit is recognized after that.
+func TestExpectAcrossReload(t *testing.T) {
+	t.Parallel()
+	b := NewBuffers()
+	b.Open("/f", 3, "old\n")
+	forget := b.Expect("/f", []byte("new\n"))
+	b.Close("/f")
+	b.Open("/f", 0, "old\n")
+	if b.Reached("/f") {
+		t.Error("the old text counts as the edit")
+	}
+	must(t, b.Change("/f", 1, []Change{{Text: "new\n"}}, textenc.UTF16))
+	if !b.Reached("/f") {
+		t.Error("the edit is not recognized")
+	}
+	forget()
+	b.Open("/f", 0, "new\n")
+	if b.Reached("/f") {
+		t.Error("an edit is recognized after it was forgotten")
+	}
+}
+
 func TestAwait(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -113,7 +113,11 @@ func (w *Workspace) settle(ctx context.Context, p place, o opened, text []byte, 
 		if why != "" {
 			reason = " (" + why + ")"
 		}
-		done.note = fmt.Sprintf("%s is changed in the editor, but it was not saved%s: the disk has the old text", w.Name(p.abs()), reason)
+		disk := "the disk has the old text"
+		if now := w.compared(p, o.Document); !now.sameFile(o) { // a save that fails can destroy the file
+			disk = "the disk has neither the old text nor the new one, so ask the user to save it"
+		}
+		done.note = fmt.Sprintf("%s is changed in the editor, but it was not saved%s: %s", w.Name(p.abs()), reason, disk)
 		return done, nil
 	}
 	return done, w.repair(ctx, p, o, done.text)

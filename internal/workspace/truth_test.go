@@ -267,6 +267,12 @@ func TestEditThatDidNotArrive(t *testing.T) {
 		if got := w.UnsavedEdits(t.Context()); len(got) != 1 || got[0] != "f" {
 			t.Errorf("unsaved: %q", got)
 		}
+		broken := truncating{&host{path: path, text: "one\n", saved: "one\n", version: 1, saves: true}}
+		written, err = openDirs(t, broken, dir).Edit(t.Context(), "f", replace("one", "ONE"))
+		if err != nil || !strings.Contains(written.Note, "not saved (no space): the disk has neither the old text nor the new one") {
+			t.Errorf("%+v, %v", written, err)
+		}
+		must(t, os.WriteFile(path, []byte("one\n"), 0o644))
 		plugin.set("one\n")
 		err = w.PutBack(t.Context(), "f", Image{Mode: 0o644, Text: []byte("zero\n"), Size: 5}, func(Image) error { return nil })
 		if err == nil || !strings.Contains(err.Error(), "not saved (no space): the disk has the old text") {
@@ -345,6 +351,16 @@ func (u unsaving) Replace(_ context.Context, _ Document, text []byte) error {
 }
 
 func (unsaving) SaveFailure(string) (string, bool) { return "no space", true }
+
+// truncating is an editor whose failed saves destroy the file.
+type truncating struct{ *host }
+
+func (e truncating) Replace(_ context.Context, _ Document, text []byte) error {
+	e.set(string(text))
+	return os.Truncate(e.path, 0)
+}
+
+func (truncating) SaveFailure(string) (string, bool) { return "no space", true }
 
 // TestPutBackSaves: an editor with our plugin saves the restored text of a document without unsaved
 // changes, and only there. Without a plugin, files.open: disk puts it on disk, where the editor

@@ -21,6 +21,30 @@ local function is_clean_file(buf)
   return vim.api.nvim_buf_is_loaded(buf) and vim.bo[buf].buftype == "" and not vim.bo[buf].modified and vim.api.nvim_buf_get_name(buf) ~= ""
 end
 
+---@param buf integer
+---@return string
+local function text_of(buf)
+  return table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false), "\n")
+end
+
+--- Whether the file of a buffer without unsaved changes has another text, which Neovim has been told
+--- to leave alone. If it was written then, Neovim would ask.
+---@param buf integer
+---@return boolean
+local function is_outdated(buf)
+  local encoding = vim.bo[buf].fileencoding
+  if encoding ~= "" and encoding ~= "utf-8" or vim.bo[buf].fileformat ~= "unix" or vim.bo[buf].bomb then
+    return false
+  end
+  local file = io.open(vim.api.nvim_buf_get_name(buf), "rb")
+  if not file then
+    return false
+  end
+  local text = file:read("*a")
+  file:close()
+  return text ~= nil and (text:gsub("\n$", "")) ~= text_of(buf)
+end
+
 --- Reloads the files that a tool call has changed on disk. Buffers with 'noautoread' stay as they are.
 function M.reload_all()
   for _, buf in ipairs(vim.api.nvim_list_bufs()) do
@@ -30,33 +54,37 @@ function M.reload_all()
   end
 end
 
---- Writes a buffer.
+--- Writes a buffer. It asks the user nothing: the keys may be meant for another text.
 ---@param buf integer
 ---@return string? why it was not saved
 local function save(buf)
+  local confirm = vim.o.confirm
+  vim.o.confirm = false
   local ok, err = pcall(vim.api.nvim_buf_call, buf, function()
     vim.cmd("silent lockmarks write")
   end)
+  vim.o.confirm = confirm
   if not ok then
-    return (tostring(err):gsub("^.-(E%d+:)", "%1"))
+    local first = tostring(err):match("^[^\n]*") -- a stack trace follows
+    return (first:gsub("^.-Vim%(write%):", ""):gsub("^.-(E%d+:)", "%1"))
   end
   if vim.bo[buf].modified then
     return "the buffer is still modified after :write"
   end
 end
 
---- The documents of an edit, with the versions that it is for.
----@param edit lsp.WorkspaceEdit
----@return { buf: integer, version: integer? }[]
-local function documents(edit)
-  local list = {}
-  for _, change in ipairs(edit.documentChanges or {}) do
-    if change.textDocument then
-      local buf = vim.uri_to_bufnr(change.textDocument.uri)
-      table.insert(list, { buf = buf, version = tonumber(change.textDocument.version) })
-    end
+--- Reloads a buffer without unsaved changes before an edit of it.
+---@param buf integer
+---@return boolean changed the buffer has another text now
+local function reload_before_edit(buf)
+  local before = text_of(buf)
+  reload(buf)
+  if is_outdated(buf) then
+    pcall(vim.api.nvim_buf_call, buf, function()
+      vim.cmd("silent edit")
+    end)
   end
-  return list
+  return text_of(buf) ~= before
 end
 
 --- Handles workspace/applyEdit.
@@ -66,14 +94,22 @@ end
 ---@return table result
 function M.apply(err, params, ctx)
   local clean = {}
-  for _, doc in ipairs(documents(params.edit)) do
-    if is_clean_file(doc.buf) then
-      reload(doc.buf)
-      table.insert(clean, doc.buf)
-    end
-    local now = vim.lsp.util.buf_versions[doc.buf]
-    if now and doc.version and now > doc.version then -- Neovim would confirm an edit that it does not make
-      return { applied = false, failureReason = "the buffer has changed" }
+  for _, change in ipairs(params.edit.documentChanges or {}) do
+    local doc = change.textDocument
+    if doc then
+      local buf, version = vim.uri_to_bufnr(doc.uri), tonumber(doc.version)
+      local now = vim.lsp.util.buf_versions[buf]
+      local changed = now and version and now > version -- Neovim would confirm an edit that it does not make
+      if is_clean_file(buf) then
+        changed = reload_before_edit(buf) or changed
+        table.insert(clean, buf)
+      end
+      if changed then
+        return { applied = false, failureReason = "the buffer has changed" }
+      end
+      if version then
+        doc.version = vim.lsp.util.buf_versions[buf] or version -- a reload of the same text changes it
+      end
     end
   end
   -- Without the label: Neovim prints it, and two messages before the next redraw make it ask for Enter.

@@ -278,7 +278,7 @@ func (d *Documents) Replace(ctx context.Context, doc workspace.Document, text []
 		return fmt.Errorf("%s has changed in the editor: %w", filepath.Base(doc.Path), workspace.ErrStale)
 	}
 	edits := diff.Edits(doc.Text, text, d.e.Encoding)
-	d.buffers.Expect(doc.Path, text)
+	defer d.buffers.Expect(doc.Path, text)()
 	if err := d.Apply(ctx, 0, doc, edits, "Edit "+filepath.Base(doc.Path)); err != nil {
 		return err
 	}
