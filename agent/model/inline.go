@@ -3,6 +3,7 @@ package model
 import (
 	"bytes"
 	"iter"
+	"slices"
 	"strings"
 )
 
@@ -148,7 +149,7 @@ func (f *inline) giveUp() {
 
 // plain passes on text that needs no scan, the common case. Otherwise it returns false.
 func (f *inline) plain(text string) bool {
-	if len(f.held) > 0 || len(f.pending) > 0 || f.thinking || f.skipSpace || f.unheard || strings.ContainsAny(text, "<`~[") {
+	if len(f.held) > 0 || len(f.pending) > 0 || f.thinking || f.skipSpace || f.unheard || markStart([]byte(text)) >= 0 {
 		return false
 	}
 	if f.mayBeBare() && strings.ContainsAny(text[:1], "{fA \t\r\n") {
@@ -218,7 +219,7 @@ func (f *inline) scanText() bool {
 		}
 		f.noBare = true
 	}
-	i := bytes.IndexAny(f.held, "<`~[")
+	i := markStart(f.held)
 	if i < 0 {
 		f.text(len(f.held))
 		return true
@@ -227,10 +228,31 @@ func (f *inline) scanText() bool {
 	if f.broken {
 		return false
 	}
-	if f.held[0] != '<' && f.held[0] != '[' {
+	if f.held[0] == '`' || f.held[0] == '~' {
 		return f.scanFence()
 	}
 	return f.scanTag()
+}
+
+// triangle starts the marks of Kimi. Other marks start with an ASCII character.
+const triangle = "◁"
+
+// markStart returns the index of the first character that may start a fence or a mark, also if its last
+// bytes are missing. If there is none, it returns -1.
+func markStart(text []byte) int {
+	i := bytes.IndexAny(text, "<`~[")
+	at := bytes.IndexByte(text, triangle[0])
+	for ; at >= 0 && !begins(text[at:], triangle); at++ {
+		next := bytes.IndexByte(text[at+1:], triangle[0])
+		if next < 0 {
+			return i
+		}
+		at += next
+	}
+	if at >= 0 && (i < 0 || at < i) {
+		return at
+	}
+	return i
 }
 
 // mayBeBare reports whether the response may be a call without special tokens.
@@ -291,8 +313,10 @@ type mark struct {
 	text string
 	ends []string // of the thought after it; nil: it opens none
 	end  bool     // it ends a thought
+	open string   // the end is text after this opening, which may be a part of an answer
 	call *form    // the form of a call after it
-	// first: only at the start of a response, or after a thought; line: at the start of a line.
+	// first: only at the start of a response, after a thought, or after another special token; line: at
+	// the start of a line.
 	first, line bool
 	token       bool // not text, and more of its kind may follow
 }
@@ -310,6 +334,7 @@ var marks = func() []mark {
 		{text: "[THINK]", ends: []string{"[/THINK]"}, line: true},
 		{text: "<|START_THINKING|>", ends: []string{"<|END_THINKING|>"}, line: true, token: true},
 		{text: "<|channel>thought\n", ends: []string{"<channel|>"}, line: true},
+		{text: "◁think▷", ends: []string{"◁/think▷"}, line: true},
 		{text: "<thought>", ends: []string{"</thought>"}, first: true}, {text: "<reasoning>", ends: []string{"</reasoning>"}, first: true},
 		{text: "<reason>", ends: []string{"</reason>"}, first: true}, {text: "<scratchpad>", ends: []string{"</scratchpad>"}, first: true},
 		{text: analysis, ends: harmony, first: true, token: true}, {text: "<|start|>assistant" + analysis, ends: harmony, first: true, token: true},
@@ -318,9 +343,7 @@ var marks = func() []mark {
 		"<|channel|>commentary<|message|>", "<|begin_of_solution|>", "<|START_RESPONSE|>", "<|START_TEXT|>"} {
 		all = append(all, mark{text: text, first: true, token: true})
 	}
-	for _, text := range []string{"</think>", "</thinking>", "[/THINK]", "</seed:think>", "<|end_of_thought|>", "<|END_THINKING|>"} {
-		all = append(all, mark{text: text, end: true})
-	}
+	all = append(all, unopened...)
 	for _, text := range []string{"<|return|>", "<|end|>", "<|end_of_solution|>", "<|END_RESPONSE|>", "<|END_TEXT|>"} {
 		all = append(all, mark{text: text, token: true})
 	}
@@ -336,11 +359,13 @@ func (f *inline) applies(m *mark) bool {
 	case m.call != nil:
 		return len(f.offered) > 0 && !f.around.quotes(f.last)
 	case m.first:
-		return !f.hasText
+		return !f.hasText || m.token && f.tokens
 	case m.line:
 		return f.last == '\n'
+	case m.end && m.token:
+		return f.hasText && !f.tokens && !f.around.quotes(f.last)
 	case m.end:
-		return f.last == '\n' || !f.around.quotes(f.last)
+		return (f.last == '\n' || !f.around.quotes(f.last)) && (m.open == "" || !f.around.opened(m.open))
 	}
 	return f.tokens
 }
@@ -348,7 +373,7 @@ func (f *inline) applies(m *mark) bool {
 // scanTag handles a "<" or "[" at the start of held.
 func (f *inline) scanTag() bool {
 	if f.around.fenced() || f.last == '`' {
-		f.text(1)
+		f.text(f.character())
 		return true
 	}
 	var best *mark
@@ -371,14 +396,14 @@ func (f *inline) scanTag() bool {
 		return false
 	case best == nil:
 		f.decline()
-		f.text(1)
+		f.text(f.character())
 		return true
-	case best.end && f.last != '\n': // at the end of a line, or at its start
+	case best.end && !best.token && f.last != '\n': // at the end of a line, or at its start
 		if len(f.held) == len(best.text) {
 			return false
 		}
 		if next := f.held[len(best.text)]; next != '\n' && next != '\r' {
-			f.text(1)
+			f.text(f.character())
 			return true
 		}
 	}
@@ -397,6 +422,14 @@ func (f *inline) scanTag() bool {
 		f.takeBack()
 	}
 	return true
+}
+
+// character returns the length of the character at the start of held, which may start a mark.
+func (f *inline) character() int {
+	if bytes.HasPrefix(f.held, []byte(triangle)) {
+		return len(triangle)
+	}
+	return 1
 }
 
 // takeBack turns the text before the end of a thought into a thought. Its start is in the
@@ -441,7 +474,7 @@ func (f *inline) scanThought() bool {
 	}
 	ends := f.ends
 	if f.assumed != nil {
-		ends = unopened
+		ends = f.unopenedEnds()
 	}
 	at, length := -1, 0
 	for _, end := range ends {
@@ -453,8 +486,11 @@ func (f *inline) scanThought() bool {
 		if f.thought(at); f.assumed != nil {
 			*f.start = StartsThought
 		}
-		if end := string(f.held[:min(length, len(f.held))]); end != "<|start|>" && end != "<|channel|>" {
-			f.held = f.held[length:] // else it starts the next part, too
+		switch end := string(f.held[:min(length, len(f.held))]); {
+		case strings.HasPrefix(end, "<|end|>"):
+			f.held = f.held[len("<|end|>"):]
+		case !strings.HasPrefix(end, "<|start|>") && !strings.HasPrefix(end, "<|channel|>"): // they start the next part, too
+			f.held = f.held[length:]
 		}
 		f.thinking, f.skipSpace, f.last, f.assumed, f.ends, f.noBare = false, true, '\n', nil, nil, false
 		f.around.line = f.around.line[:0]
@@ -473,7 +509,29 @@ func (f *inline) scanThought() bool {
 }
 
 // unopened are the ends of thoughts whose start is in the prompt.
-var unopened = []string{"</think>", "</thinking>", "[/THINK]", "</seed:think>", "<|end_of_thought|>", "<|END_THINKING|>"}
+var unopened = []mark{
+	{text: "</think>", end: true}, {text: "</thinking>", end: true}, {text: "[/THINK]", end: true}, {text: "</seed:think>", end: true},
+	{text: "<|end_of_thought|>", end: true}, {text: "<|END_THINKING|>", end: true}, {text: "◁/think▷", end: true}, {text: "<channel|>", end: true},
+	{text: "</thought>", open: "<thought", end: true}, {text: "</reasoning>", open: "<reasoning", end: true},
+	{text: "</reason>", open: "<reason", end: true}, {text: "</scratchpad>", open: "<scratchpad", end: true},
+	{text: "<|end|><|start|>assistant<|channel|>final<|message|>", end: true, token: true}, {text: "<|start|>assistant<|channel|>final<|message|>", end: true, token: true},
+	{text: "<|channel|>final<|message|>", end: true, token: true},
+}
+
+// unopenedEnds returns the ends of the thought so far, whose start is in the prompt.
+func (f *inline) unopenedEnds() (ends []string) {
+	for i := range unopened {
+		m := &unopened[i]
+		if m.open != "" {
+			before, _, ended := bytes.Cut(f.held, []byte(m.text))
+			if ended && bytes.Contains(slices.Concat(f.assumed, before), []byte(m.open)) {
+				continue // the thought is about such tags
+			}
+		}
+		ends = append(ends, m.text)
+	}
+	return ends
+}
 
 func (f *inline) enter(form *form) {
 	f.in, f.scanned = form, 0

@@ -282,16 +282,29 @@ func FuzzInline(f *testing.F) {
 	f.Add("<think>a</think>```json\n{\"name\":\"read_file\"}\n```", 1)
 	f.Add("<tool_call><function=read_file><parameter=a>\n1\n</parameter></function></tool_call>", 7)
 	f.Add("a\n</think>\n``x```", 2)
+	f.Add("a ◁ b\n◁/think▷c", 1)
+	f.Add("a<|end|><|start|>assistant<|channel|>final<|message|>b<|return|>", 2)
+	f.Add("a <thought>\n</thought>\n</reasoning>\nb", 3)
 	f.Fuzz(func(t *testing.T, in string, size int) {
 		whole := inline(t, offered, cut(in, len(in)+1, model.FinishStop))
 		got := inline(t, offered, cut(in, 1+max(0, size)%64, model.FinishStop))
 		if !reflect.DeepEqual(got, whole) {
 			t.Errorf("%q in pieces: %+v\nwhole: %+v", in, got, whole)
 		}
-		if len(whole.calls) == 0 && !strings.Contains(in, "think") && whole.text != in {
+		if len(whole.calls) == 0 && !hasMark(in) && whole.text != in {
 			t.Errorf("%q became %q although it has no call", in, whole.text)
 		}
 	})
+}
+
+// hasMark reports whether a text may contain the mark of a thought or another special token.
+func hasMark(text string) bool {
+	for _, mark := range []string{"think", "THINK", "thought", "reason", "scratchpad", "<|", "|>"} {
+		if strings.Contains(text, mark) {
+			return true
+		}
+	}
+	return false
 }
 
 func BenchmarkInline(b *testing.B) {

@@ -140,6 +140,23 @@ func TestThoughts(t *testing.T) {
 		"Hello <reasoning>hm</reasoning>":                                             {text: "Hello <reasoning>hm</reasoning>"},
 		"The tokens <|end|> and <|return|>, [THINK] too.":                             {text: "The tokens <|end|> and <|return|>, [THINK] too."},
 		"hm[/THINK]\nHello":                                                           {reasoning: "hm", text: "Hello"},
+		"◁think▷hm ◁ b◁/think▷Hello":                                                  {reasoning: "hm ◁ b", text: "Hello"},
+		"hm\n◁/think▷Hello":                                                           {reasoning: "hm\n", text: "Hello"},
+		"a ◁ b, – ◁/think▷ is a mark.":                                                {text: "a ◁ b, – ◁/think▷ is a mark."},
+		"hm</reasoning>\nHello":                                                       {reasoning: "hm", text: "Hello"},
+		"hm\n</thought>\nHello":                                                       {reasoning: "hm\n", text: "Hello"},
+		"hm\n</reason>\n\nHello":                                                      {reasoning: "hm\n", text: "Hello"},
+		"hm\n</scratchpad>Hello":                                                      {reasoning: "hm\n", text: "Hello"},
+		"hm\n<channel|>Hello":                                                         {reasoning: "hm\n", text: "Hello"},
+		"As XML:\n<reasoning>\nhm\n</reasoning>\nEnd":                                 {text: "As XML:\n<reasoning>\nhm\n</reasoning>\nEnd"},
+		"As XML: <thought id=\"1\">hm\n</thought>\nEnd":                               {text: "As XML: <thought id=\"1\">hm\n</thought>\nEnd"},
+		"```\n</reasoning>\n```\nEnd":                                                 {text: "```\n</reasoning>\n```\nEnd"},
+		"It ends with </reasoning> then.":                                             {text: "It ends with </reasoning> then."},
+		"hm<|end|><|start|>assistant<|channel|>final<|message|>Hello<|return|>":       {reasoning: "hm", text: "Hello"},
+		"hm<|start|>assistant<|channel|>final<|message|>Hello":                        {reasoning: "hm", text: "Hello"},
+		"hm\n<|channel|>final<|message|>Hello":                                        {reasoning: "hm\n", text: "Hello"},
+		"A text with `<|channel|>final<|message|>` in it":                             {text: "A text with `<|channel|>final<|message|>` in it"},
+		"<|channel|>commentary<|message|>I look.<|end|><|start|>assistant<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>final<|message|>Hello": {reasoning: "hm", text: "I look.Hello"},
 	} {
 		want.finish = model.FinishStop
 		for size := 1; size <= len(in); size++ {
@@ -162,6 +179,13 @@ func TestOpenedByThePrompt(t *testing.T) {
 		{"hm\n</think>\n\nHello", "hm\n", "Hello", 0, true},
 		{"<think>\nhm</think>Hello", "hm", "Hello", 0, true},
 		{"hm</think>" + call, "hm", "", 1, true},
+		{"hm</reasoning>Hello", "hm", "Hello", 0, true},
+		{"hm\n</thought>\nHello", "hm\n", "Hello", 0, true},
+		{"hm◁/think▷Hello", "hm", "Hello", 0, true},
+		{"<reasoning>a</reasoning> ends</think>Hello", "a", "ends</think>Hello", 0, true}, // the response has the start itself
+		{"I write <thought>a</thought> now.</think>Hello", "I write <thought>a</thought> now.", "Hello", 0, true},
+		{"hm<|end|><|start|>assistant<|channel|>final<|message|>Hello<|return|>", "hm", "Hello", 0, true},
+		{"hm<|channel|>final<|message|>Hello", "hm", "Hello", 0, true},
 		{"Hello", "Hello", "Hello", 0, false}, // the guess was wrong, so it is repeated as the answer
 		{"Hello" + call, "Hello" + call, "Hello", 1, false},
 	} {

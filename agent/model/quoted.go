@@ -1,6 +1,7 @@
 package model
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 )
@@ -10,6 +11,7 @@ type around struct {
 	line  []byte   // the line so far, at most longestLine bytes
 	fence []byte   // the start of the fenced block; empty: none
 	tags  []string // the open tags, each on its own line
+	wrote []string // the openings of thoughts in the lines before
 }
 
 const (
@@ -30,9 +32,27 @@ func (a *around) add(text string) {
 		if !a.fenced() && len(a.line) < longestLine {
 			a.tag(strings.TrimSpace(string(a.line)))
 		}
+		a.note()
 		a.line = a.line[:0]
 		text = rest
 	}
+}
+
+// note records the openings of thoughts in the line.
+func (a *around) note() {
+	if bytes.IndexByte(a.line, '<') < 0 {
+		return
+	}
+	for i := range unopened {
+		if open := unopened[i].open; open != "" && bytes.Contains(a.line, []byte(open)) && !slices.Contains(a.wrote, open) {
+			a.wrote = append(a.wrote, open)
+		}
+	}
+}
+
+// opened reports whether the text contains an opening of a thought.
+func (a *around) opened(open string) bool {
+	return slices.Contains(a.wrote, open) || bytes.Contains(a.line, []byte(open))
 }
 
 // tag records a line with nothing but a tag.
