@@ -66,6 +66,7 @@ var strict = map[string][]string{
 	"internal/escape":      {},
 	"internal/shorten":     {},
 	"internal/markup":      {},
+	"internal/render":      {},
 	"internal/safefile":    {},
 	"internal/spelling":    {},
 	"internal/protected":   {"internal/lazyregexp", "internal/safefile"},
@@ -102,6 +103,9 @@ func checkImports(t *testing.T, file string) {
 		if err != nil {
 			t.Errorf("%s: %v", file, err)
 			continue
+		}
+		if (name == "text/template" || name == "html/template") && !strings.HasPrefix(dir, "release") {
+			t.Errorf("%s imports %s: the program gets 3 MB larger, because the linker keeps each method of each type. Use internal/render", file, name)
 		}
 		if ours, ok := strings.CutPrefix(name, module); ok && !mayImport(dir, ours) {
 			t.Errorf("%s imports %s: the table in ARCHITECTURE.md does not allow it", file, ours)

@@ -8,8 +8,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"text/template"
 	"time"
+
+	"github.com/hermes-ls/hermes-ls/internal/render"
 )
 
 // Spec is the description of a tool for the model.
@@ -93,16 +94,16 @@ func available(ctx context.Context, t Tool) error {
 	}
 }
 
-// Describe renders a description, a [text/template]. Its function offered reports whether a tool is
+// Describe renders a description; see package render. Its function offered reports whether a tool is
 // offered, as in {{if offered "name"}} … {{end}}; data is its dot. Describe panics if text is not a
 // valid template, which is a programming error.
 func Describe(text string, tools []Tool, data any) string {
-	offered := func(name string) bool {
+	offered := func(name any) any {
 		return slices.ContainsFunc(tools, func(t Tool) bool { return t.Name == name })
 	}
-	var b strings.Builder
-	if err := template.Must(template.New("").Funcs(template.FuncMap{"offered": offered}).Parse(text)).Execute(&b, data); err != nil {
+	rendered, err := render.Text(text, render.Funcs{"offered": offered}, data)
+	if err != nil {
 		panic(fmt.Sprintf("tools: the description %q: %v", text, err))
 	}
-	return strings.TrimSpace(b.String())
+	return strings.TrimSpace(rendered)
 }

@@ -10,8 +10,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/template"
 	"time"
+
+	"github.com/hermes-ls/hermes-ls/internal/render"
 )
 
 //go:embed *.md
@@ -48,14 +49,14 @@ type Tool struct {
 	EditsFiles, RunsCommands bool
 }
 
-// RunsCommands reports whether an offered tool runs commands.
-func (c Config) RunsCommands() bool {
+// runsCommands reports whether an offered tool runs commands.
+func (c Config) runsCommands() bool {
 	return slices.ContainsFunc(c.Tools, func(t Tool) bool { return t.RunsCommands })
 }
 
-// Editors returns the names of the offered edit tools, as "patch and write_file". If there are
+// editors returns the names of the offered edit tools, as "patch and write_file". If there are
 // none, it returns "".
-func (c Config) Editors() string {
+func (c Config) editors() string {
 	var names []string
 	for _, t := range c.Tools {
 		if t.EditsFiles {
@@ -111,10 +112,20 @@ func (c Config) write(name string) string {
 
 // run writes a template.
 func (c Config) run(b *strings.Builder, name string) {
-	texts := template.Must(template.New("").Funcs(template.FuncMap{"line": oneLine}).ParseFS(files, "*.md"))
-	if err := texts.ExecuteTemplate(b, name, c); err != nil {
+	text, err := files.ReadFile(name)
+	if err != nil {
+		panic(err) // it is embedded
+	}
+	values := struct {
+		Config
+		RunsCommands bool
+		Editors, Day string
+	}{c, c.runsCommands(), c.editors(), c.Date.Format(time.DateOnly)}
+	rendered, err := render.Text(string(text), render.Funcs{"line": func(v any) any { return oneLine(v.(string)) }}, values)
+	if err != nil {
 		panic(fmt.Sprintf("prompt: %s: %v", name, err)) // a mistake in the text
 	}
+	b.WriteString(rendered)
 }
 
 func writeSections(b *strings.Builder, all []Section, slot Slot) {

@@ -68,13 +68,18 @@ func rootCommand() *cobra.Command {
 			"  hermes-ls doctor\n" +
 			"  hermes-ls run \"what does this project do?\"",
 		Args:          noArgs,
-		RunE:          serve.RunE,
-		Version:       version(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
 	root.Flags().AddFlagSet(serve.Flags())
-	root.SetVersionTemplate(versionLine())
+	line := root.Flags().BoolP("version", "v", false, "print the version, the commit and the version of Go")
+	root.RunE = func(cmd *cobra.Command, args []string) error {
+		if *line {
+			_, err := io.WriteString(cmd.OutOrStdout(), versionLine())
+			return err
+		}
+		return serve.RunE(cmd, args)
+	}
 	root.SetFlagErrorFunc(cli.FlagError)
 	skills := skillscmd.Options{Load: loadConfig, Plain: cli.Plain}
 	root.AddCommand(releaseCommands()...)

@@ -1,7 +1,6 @@
 package plugins
 
 import (
-	"bytes"
 	"embed"
 	"errors"
 	"fmt"
@@ -10,7 +9,6 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
-	"text/template"
 )
 
 //go:embed all:templates
@@ -29,7 +27,7 @@ func Create(home, name, language string) (dir string, err error) {
 	if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("%s exists already", dir)
 	}
-	values := map[string]string{"Name": name, "Tool": strings.ReplaceAll(strings.ToLower(name), "-", "_") + "_words"}
+	values := strings.NewReplacer("{{.Name}}", name, "{{.Tool}}", strings.ReplaceAll(strings.ToLower(name), "-", "_")+"_words")
 	from := path.Join("templates", language)
 	entries, err := templates.ReadDir(from)
 	if err != nil {
@@ -39,19 +37,16 @@ func Create(home, name, language string) (dir string, err error) {
 		return "", err
 	}
 	for _, e := range entries {
-		text, err := template.ParseFS(templates, path.Join(from, e.Name()))
+		data, err := templates.ReadFile(path.Join(from, e.Name()))
 		if err != nil {
 			return "", err
 		}
-		var b bytes.Buffer
-		if err := text.Execute(&b, values); err != nil {
-			return "", err
-		}
+		text := values.Replace(string(data))
 		mode := fs.FileMode(0o644)
-		if bytes.HasPrefix(b.Bytes(), []byte("#!")) {
+		if strings.HasPrefix(text, "#!") {
 			mode = 0o755
 		}
-		if err := os.WriteFile(filepath.Join(dir, strings.TrimSuffix(e.Name(), ".tmpl")), b.Bytes(), mode); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, strings.TrimSuffix(e.Name(), ".tmpl")), []byte(text), mode); err != nil {
 			return "", err
 		}
 	}

@@ -1,5 +1,4 @@
-// Package syntax finds errors in the syntax of source files. It knows JSON, YAML, TOML,
-// Go, JavaScript and TypeScript.
+// Package syntax finds errors in the syntax of source files. It knows JSON, YAML, TOML and Go.
 //
 // Deeply nested text makes some parsers use all memory, or end the process. So [Check] parses all
 // but short texts in a separate process.
@@ -20,7 +19,6 @@ import (
 	"time"
 
 	"github.com/BurntSushi/toml"
-	"github.com/evanw/esbuild/pkg/api"
 	yaml "github.com/goccy/go-yaml/parser"
 
 	"github.com/hermes-ls/hermes-ls/internal/helper"
@@ -97,8 +95,6 @@ var checks = map[string]func([]byte) []Error{
 	".yaml": checkYAML, ".yml": checkYAML,
 	".toml": checkTOML,
 	".go":   checkGo,
-	".js":   checkJS(api.LoaderJSX), ".mjs": checkJS(api.LoaderJSX), ".cjs": checkJS(api.LoaderJSX), ".jsx": checkJS(api.LoaderJSX),
-	".ts": checkJS(api.LoaderTS), ".mts": checkJS(api.LoaderTS), ".cts": checkJS(api.LoaderTS), ".tsx": checkJS(api.LoaderTSX),
 }
 
 func checkJSON(text []byte) []Error {
@@ -143,23 +139,4 @@ func checkGo(text []byte) (found []Error) {
 		}
 	}
 	return found
-}
-
-// checkJS is a check of JavaScript or TypeScript. Where the language allows both, a
-// file may have JSX in it.
-func checkJS(loader api.Loader) func([]byte) []Error {
-	return func(text []byte) (found []Error) {
-		if bytes.Contains(text, []byte("@flow")) {
-			return nil // types of another kind
-		}
-		result := api.Transform(string(text), api.TransformOptions{Loader: loader, JSX: api.JSXPreserve, LogLevel: api.LogLevelSilent, LogLimit: mostErrors})
-		for _, e := range result.Errors {
-			line := 0
-			if e.Location != nil {
-				line = e.Location.Line
-			}
-			found = append(found, Error{line, e.Text})
-		}
-		return found
-	}
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 	"github.com/hermes-ls/hermes-ls/internal/program"
 	"github.com/hermes-ls/hermes-ls/internal/sandbox"
@@ -62,6 +63,8 @@ func syntaxCheck(env *callEnv, ext string) func(context.Context, []byte) []synta
 	switch {
 	case ext == ".py" || ext == ".pyi":
 		return func(ctx context.Context, text []byte) []syntax.Error { return checkPython(ctx, env, text) }
+	case ext == ".js" || ext == ".cjs" || ext == ".mjs":
+		return func(ctx context.Context, text []byte) []syntax.Error { return checkJavaScript(ctx, env, ext, text) }
 	case syntax.Known(ext):
 		return func(ctx context.Context, text []byte) []syntax.Error { return syntax.Check(ctx, ext, text) }
 	}
@@ -103,6 +106,59 @@ func checkPython(ctx context.Context, env *callEnv, text []byte) []syntax.Error 
 	return nil
 }
 
+// A file with one of these lines is an ES module, or has syntax that node does not know.
+var (
+	moduleLine    = lazyregexp.New(`(?m)^\s*(import|export)\b`)
+	otherLanguage = lazyregexp.New(`(?m)@flow\b|^\s*(export\s+(default\s+)?)?@\w`) // types, or decorators
+)
+
+// checkJavaScript has the user's node parse a file, which runs nothing. It takes a .js file as a script and as a module, and one
+// of them must be right. If none is, it returns the error of the one that node could read further. Of JSX and other syntax that
+// node does not know, it returns no errors.
+func checkJavaScript(ctx context.Context, env *callEnv, ext string, text []byte) (found []syntax.Error) {
+	if otherLanguage.Match(text) {
+		return nil
+	}
+	kinds := []string{"commonjs", "module"}
+	switch {
+	case ext == ".cjs":
+		kinds = kinds[:1]
+	case ext == ".mjs":
+		kinds = kinds[1:]
+	case moduleLine.Match(text):
+		slices.Reverse(kinds)
+	}
+	for _, kind := range kinds {
+		out, exit, ok := parseWith(ctx, env, text, "node", "--input-type="+kind, "--check", "-")
+		wrong := nodeError(out)
+		if !ok || exit == 0 || wrong == nil {
+			return nil
+		}
+		found = append(found, *wrong)
+	}
+	further := slices.MaxFunc(found, func(a, b syntax.Error) int { return a.Line - b.Line })
+	return []syntax.Error{further}
+}
+
+// nodeError finds the error in what node writes: the place, the line of the file, a mark below it, and the error. If there is
+// none, or JSX begins there, it returns nil.
+func nodeError(out string) *syntax.Error {
+	line := 0
+	for said := range strings.Lines(out) {
+		said = strings.TrimSpace(said)
+		if row, ok := strings.CutPrefix(said, "[stdin]:"); ok && line == 0 {
+			line, _ = strconv.Atoi(row) // 0: not known
+		}
+		if words, ok := strings.CutPrefix(said, "SyntaxError: "); ok {
+			if strings.HasSuffix(words, "token '<'") {
+				return nil
+			}
+			return &syntax.Error{Line: line, Text: words}
+		}
+	}
+	return nil
+}
+
 // numberedError reads a line such as "12 invalid syntax".
 func numberedError(out string) []syntax.Error {
 	row, words, found := strings.Cut(strings.TrimSpace(out), " ")
@@ -128,6 +184,7 @@ func parseWith(ctx context.Context, env *callEnv, text []byte, name string, args
 	ctx, cancel := context.WithTimeout(ctx, syntaxLimit)
 	defer cancel()
 	environ, _ := proc.Environ(nil)
+	environ = slices.DeleteFunc(environ, func(kv string) bool { return strings.HasPrefix(kv, "NODE_OPTIONS=") }) // they can load code
 	output := &proc.Bounded{Limit: 16 << 10}
 	c := proc.Cmd{
 		Args: append([]string{found}, args...), Dir: "/", Env: program.Environ(environ, folders),

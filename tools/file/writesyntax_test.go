@@ -4,6 +4,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"github.com/hermes-ls/hermes-ls/internal/testneed"
 )
 
 func TestSyntaxAfterWrite(t *testing.T) {
@@ -11,30 +13,50 @@ func TestSyntaxAfterWrite(t *testing.T) {
 	if _, err := exec.LookPath("python3"); err != nil { // Python is checked by the user's own
 		t.Fatal(err)
 	}
-	env := newPlace(t, nil).env
-	for _, c := range []struct{ name, good, bad, want string }{
+	checkSyntaxErrors(t, []syntaxCase{
 		{"a.json", `{"a": 1}`, "{\n\"a\": 1,\n}", "a.json, line 3: invalid character '}'"},
 		{"a.yaml", "a: 1\nb: [1, 2]\n", "a: 1\nb: [1, 2\n", "a.yaml, line "},
 		{"a.yml", "- a\n- b: 1\n", "a: b: c\n", "a.yml, line 1: "},
 		{"a.toml", "[a]\nb = 1\n", "[a]\nb = \n", "a.toml, line 2: "},
 		{"a.go", "package a\n\nfunc f() {}\n", "package a\n\nfunc f() {\n", "a.go, line 3: expected"},
 		{"a.py", "def f():\n    return 1\n", "def f():\nreturn 1\n", "a.py, line 2: IndentationError: expected an indented block"},
-		{"a.js", "const a = require('b')\nreturn\n", "const a = ;\n", `a.js, line 1: Unexpected ";"`},
-		{"b.js", "import a from 'b'\nawait a\n", "import a from 'b'\nlet let\n", "b.js, line 2: "},
-		{"c.js", "#!/usr/bin/env node\nlet a = 1\n", "#!/usr/bin/env node\nlet a = = 1\n", "c.js, line 2: "},
-		{"d.mjs", "export const a = 1\n", "export const\n", "d.mjs, line "},
-		{"e.cjs", "module.exports = 1\n", "module.exports = = 1\n", "e.cjs, line 1: "},
-		{"a.ts", "let a: number = 1\n", "let a: number = ;\n", "a.ts, line 1: "},
-		{"b.ts", "const a = <string>b\nenum E { A }\nabstract class C<T extends object> { constructor(private x?: T) {} @dec m(): asserts this is D {} }\n", "const a = <string>\n", "b.ts, line "},
-		{"a.tsx", "export const A = <T,>(p: { x: T }) => <div {...p}>{p.x}<></></div>\n", "export const A = (p: P) => <div>\n", "a.tsx, line 2: Unexpected end of file"},
-		{"a.jsx", "export default () => <a b=\"c\">d</a>\n", "export default () => <a>d</b>\n", "a.jsx, line 1: "},
-		{"jsx.js", "const a = <b/>\n", "const a = <b\n", "jsx.js, line 2: "},
-		{"flow.js", "// @flow\nfunction f(a: ?number) {}\n", "// @flow\nfunction (\n", ""},
+		{"a.ts", "let a: number = 1\n", "let a: number = ;\n", ""}, // a language server knows
 		{"tsconfig.json", "{}", "{ // a comment\n}", ""},
 		{"chart.yaml", "a: 1\n", "{{ if .X }}\na: 1\n{{ end }}\n", ""},
 		{"a.txt", "x", "{", ""},
 		{"empty.json", "{}", "\n", ""},
-	} {
+	})
+	env := newPlace(t, nil).env
+	if got := newSyntaxErrors(t.Context(), env, "a.go", []byte("package a\nfunc f( {}\n"), []byte("package a\nfunc f( {}\nvar x = = 1\n")); len(got) != 1 || !strings.Contains(got[0], "line 3") {
+		t.Errorf("one that is new beside one that was there: %q", got)
+	}
+}
+
+// JavaScript is checked by the user's node.
+func TestSyntaxOfJavaScriptAfterWrite(t *testing.T) {
+	t.Parallel()
+	testneed.Program(t, "node", "nodejs")
+	checkSyntaxErrors(t, []syntaxCase{
+		{"a.js", "const a = require('b')\nreturn\n", "const a = ;\n", "a.js, line 1: Unexpected token ';'"},
+		{"b.js", "import a from 'b'\nawait a\n", "import a from 'b'\nlet let\n", "b.js, line 2: "},
+		{"await.js", "const a = 1\nawait a\n", "const a = 1\nawait a\nconst = 1\n", "await.js, line 3: "},
+		{"c.js", "#!/usr/bin/env node\nlet a = 1\n", "#!/usr/bin/env node\nlet a = = 1\n", "c.js, line 2: Unexpected token '='"},
+		{"d.mjs", "export const a = 1\n", "export const\n", "d.mjs, line 2: Unexpected end of input"},
+		{"e.cjs", "module.exports = 1\n", "module.exports = = 1\n", "e.cjs, line 1: "},
+		{"jsx.js", "const a = <b/>\n", "const a = <b\n", ""},
+		{"inner.js", "export default () => cond && (\n  <a b=\"c\">it's</a>\n)\n", "export default () => (\n<a>it's\n", ""},
+		{"a.jsx", "const a = <b/>\n", "const a = <b\n", ""},
+		{"flow.js", "// @flow\nfunction f(a: ?number) {}\n", "// @flow\nfunction (\n", ""},
+		{"dec.js", "@dec\nexport class A {}\n", "@dec\nexport class {\n", ""},
+	})
+}
+
+type syntaxCase struct{ name, good, bad, want string }
+
+func checkSyntaxErrors(t *testing.T, cases []syntaxCase) {
+	t.Helper()
+	env := newPlace(t, nil).env
+	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			want := c.want
@@ -58,9 +80,6 @@ func TestSyntaxAfterWrite(t *testing.T) {
 				t.Errorf("what was wrong before is said again: %s", got)
 			}
 		})
-	}
-	if got := newSyntaxErrors(t.Context(), env, "a.go", []byte("package a\nfunc f( {}\n"), []byte("package a\nfunc f( {}\nvar x = = 1\n")); len(got) != 1 || !strings.Contains(got[0], "line 3") {
-		t.Errorf("one that is new beside one that was there: %q", got)
 	}
 }
 
