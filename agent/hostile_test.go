@@ -26,6 +26,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model/responses"
 	"github.com/hermes-ls/hermes-ls/agent/model/responses/responsestest"
 	"github.com/hermes-ls/hermes-ls/agent/store"
+	"github.com/hermes-ls/hermes-ls/internal/testneed"
 )
 
 // strict is a server as strict about requests as the real API. It answers with the queued
@@ -221,6 +222,7 @@ var (
 // history: neither the same server nor, after loading, a server of another API.
 func TestHostileReplies(t *testing.T) {
 	t.Parallel()
+	testneed.Long(t)
 	servers := strictServers(t)
 	st := openStore(t)
 	call := rapid.Custom(func(t *rapid.T) oddCall {

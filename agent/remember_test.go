@@ -10,6 +10,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent"
 	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/model/fakemodel"
+	"github.com/hermes-ls/hermes-ls/internal/testneed"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
@@ -18,6 +19,7 @@ import (
 // previous summary, with its notes.
 func TestCompactionsRemember(t *testing.T) {
 	t.Parallel()
+	testneed.Long(t)
 	set := toolSet(t, onPath("read_file", tools.KindRead), onPath("patch", tools.KindEdit))
 	rapid.Check(t, func(rt *rapid.T) {
 		task := "TASK " + strings.Repeat("mend it ", rapid.IntRange(1, 70).Draw(rt, "words")) + "END"

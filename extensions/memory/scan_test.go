@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/hermes-ls/hermes-ls/internal/testneed"
 )
 
 // TestThreats checks each kind with its examples, also in capitals and over several lines.
@@ -37,6 +39,7 @@ func TestThreats(t *testing.T) {
 // skills is blocked.
 func TestOrdinaryTexts(t *testing.T) {
 	t.Parallel()
+	testneed.Long(t)
 	// These are about attacks, settings of approvals, or keys of the agent.
 	about := []string{"safety.md", "SECURITY.md", "approvals.md", "CHANGELOG.md"}
 	var files []string
