@@ -1,6 +1,7 @@
 package servertest_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -16,6 +17,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hermes-ls/hermes-ls/agent/model/fakemodel"
+	"github.com/hermes-ls/hermes-ls/extensions/plugins"
 	"github.com/hermes-ls/hermes-ls/internal/testneed"
 	"github.com/hermes-ls/hermes-ls/protocol"
 	"github.com/hermes-ls/hermes-ls/protocol/acp"
@@ -27,6 +29,7 @@ type plan struct {
 	Careful bool // each edit asks
 	Hook    bool // the first call of each turn waits for a hook
 	Slow    bool // the editor takes 2 s for each answer
+	Real    bool // it is played in real time, with the tools that need it
 	Turns   []turnPlan
 	Undo    bool // the last turn is undone before all is reverted
 }
@@ -38,32 +41,54 @@ type turnPlan struct {
 	Answers []answerPlan // to the approval requests, in their order
 }
 
-// callPlan is a call of the model. It is never a script: a script waits in real time for edits that
-// an editor makes in virtual time.
+// callPlan is a call of the model. A script waits in real time for edits that an editor makes, so plans
+// in virtual time have none, nor plugins.
 type callPlan struct {
-	Tool     string // patch, command, subagent (which patches), or risky: a command that requires approval
-	After    int    // it adds a line after this line
-	SameTime bool   // it is in a response with the call before, and waits for its end
+	Tool     string   // see inVirtualTime and inRealTime
+	After    int      // it adds a line after this line
+	SameTime bool     // it is in a response with the call before, and waits for its end
+	Waits    []string // actions of the user while the second subagent of a batch waits for its slot
 }
+
+var (
+	// A risky command requires approval. A subagent patches.
+	inVirtualTime = []string{"patch", "command", "risky", "subagent"}
+	// A script patches, or writes the file by itself. A plugin writes the file; each call requires
+	// approval. In a batch, one subagent reads and the next one patches.
+	inRealTime = []string{"patch", "command", "script", "script writes", "plugin", "batch"}
+)
 
 type answerPlan struct {
 	First []string // actions of the user while the request is open
 	Allow bool
 }
 
-func plans(t *rapid.T) (p plan) {
+func plans(t *rapid.T, real bool) (p plan) {
 	p.Careful, p.Hook, p.Undo = rapid.Bool().Draw(t, "careful"), rapid.Bool().Draw(t, "hook"), rapid.Bool().Draw(t, "undo")
-	p.Slow = rapid.Bool().Draw(t, "slow")
+	kinds := inVirtualTime
+	if p.Real = real; real {
+		kinds = inRealTime
+	} else {
+		p.Slow = rapid.Bool().Draw(t, "slow")
+	}
 	acts := rapid.SliceOfN(rapid.SampledFrom([]string{"type", "save", "outside", "reload"}), 0, 3)
+	asked := acts
+	if real && p.Careful { // an edit of a script asks while the script runs, which other programs are not told from
+		asked = rapid.SliceOfN(rapid.SampledFrom([]string{"type", "save"}), 0, 3)
+	}
 	for range rapid.IntRange(1, 3).Draw(t, "turns") {
 		turn := turnPlan{Before: acts.Draw(t, "before")}
 		if p.Hook {
 			turn.InHook = acts.Draw(t, "in hook")
 		}
 		for range rapid.IntRange(1, 3).Draw(t, "calls") {
-			tool := rapid.SampledFrom([]string{"patch", "command", "risky", "subagent"}).Draw(t, "tool")
-			turn.Calls = append(turn.Calls, callPlan{tool, rapid.IntRange(1, 6).Draw(t, "after"), rapid.Bool().Draw(t, "same time")})
-			turn.Answers = append(turn.Answers, answerPlan{acts.Draw(t, "first"), rapid.Bool().Draw(t, "allow")})
+			tool := rapid.SampledFrom(kinds).Draw(t, "tool")
+			call := callPlan{Tool: tool, After: rapid.IntRange(1, 6).Draw(t, "after"), SameTime: rapid.Bool().Draw(t, "same time")}
+			if tool == "batch" {
+				call.Waits = acts.Draw(t, "waits")
+			}
+			turn.Calls = append(turn.Calls, call)
+			turn.Answers = append(turn.Answers, answerPlan{asked.Draw(t, "first"), rapid.Bool().Draw(t, "allow")})
 		}
 		p.Turns = append(p.Turns, turn)
 	}
@@ -171,19 +196,39 @@ func (o *owned) plays(p plan, turn turnPlan) {
 			case "subagent":
 				x.Call("task "+line, "delegate_task", `{"goal":"Add a line","toolsets":["file"]}`)
 				return
+			case "batch":
+				x.Call("tasks "+line, "delegate_task", `{"tasks":[{"goal":"Read","toolsets":["file"]},{"goal":"Add a line","toolsets":["file"]}]}`)
+				return
+			case "script":
+				x.Call(line, "execute_code", jsonOf(map[string]string{"code": fmt.Sprintf(
+					"from hermes_tools import patch\nprint(patch(path=%q, old_string='o%d\\n', new_string='o%d\\n%s\\n'))", ownedFile, c.After, c.After, line)}))
+				return
+			case "script writes":
+				x.Call(line, "execute_code", jsonOf(map[string]string{"code": fmt.Sprintf(
+					"text = open(%q).read()\nopen(%q, 'w').write(text.replace('o%d\\n', 'o%d\\n%s\\n'))", ownedFile, ownedFile, c.After, c.After, line)}))
+				return
+			case "plugin":
+				x.Call(line, "add_line", jsonOf(map[string]string{"path": o.path(), "after": fmt.Sprintf("o%d\n", c.After), "line": line + "\n"}))
+				return
 			}
 			command := fmt.Sprintf("sed -i '/^o%d$/a %s' %s", c.After, line, ownedFile)
 			if c.Tool == "risky" {
 				command = "rm -rf build; " + command
 			}
-			args, _ := json.Marshal(map[string]string{"command": command})
-			x.Call(line, "terminal", string(args))
+			x.Call(line, "terminal", jsonOf(map[string]string{"command": command}))
+		}
+		if c.Tool == "batch" { // one subagent works at a time
+			queue = append(queue, call, func(x *fakemodel.Exchange) {
+				o.acts("while a slot is waited for", c.Waits)
+				x.Text("Read.")
+			}, patch, func(x *fakemodel.Exchange) { x.Text("Added.") })
+			continue
 		}
 		if c.Tool == "subagent" { // its requests follow
 			queue = append(queue, call, patch, func(x *fakemodel.Exchange) { x.Text("Added.") })
 			continue
 		}
-		if i > 0 && c.SameTime && turn.Calls[i-1].Tool != "subagent" {
+		if i > 0 && c.SameTime && turn.Calls[i-1].Tool != "subagent" && turn.Calls[i-1].Tool != "batch" {
 			first := queue[len(queue)-1]
 			queue[len(queue)-1] = func(x *fakemodel.Exchange) { first(x); call(x) }
 			continue
@@ -201,6 +246,11 @@ func (o *owned) plays(p plan, turn turnPlan) {
 	defer o.mu.Unlock()
 	o.responses = append(queue, func(x *fakemodel.Exchange) { x.Text("Done.") })
 	o.asks = turn.Answers
+}
+
+func jsonOf(v any) string {
+	text, _ := json.Marshal(v)
+	return string(text)
 }
 
 // inHook acts while the first hook of a turn runs. It waits in real time, as the hook does.
@@ -245,6 +295,11 @@ func begin(t *testing.T, agent bool, p plan) *owned {
 		mode = "careful"
 	}
 	config := "approvals: {mode: " + mode + "}\n"
+	home := filepath.Join(t.TempDir(), "home")
+	if p.Real {
+		config += "delegation: {max_concurrent_children: 1}\nplugins: {enabled: [adder]}\n"
+		addPlugin(t, home)
+	}
 	if p.Hook {
 		hook := filepath.Join(o.gate, "hook")
 		if err := os.WriteFile(hook, []byte(strings.ReplaceAll(gateHook, "GATE", o.gate)), 0o700); err != nil {
@@ -257,7 +312,7 @@ func begin(t *testing.T, agent bool, p plan) *owned {
 		slow = 2 * time.Second
 	}
 	o.Editor = servertest.New(t, servertest.Options{
-		Agent: agent, Slow: slow, Config: config, Model: fakemodel.Func(o.answers), Files: map[string]string{ownedFile: "o1\no2\no3\no4\no5\no6\n"},
+		Agent: agent, Slow: slow, Home: home, Config: config, Model: fakemodel.Func(o.answers), Files: map[string]string{ownedFile: "o1\no2\no3\no4\no5\no6\n"},
 	})
 	o.Choose(o.answer)
 	pause()
@@ -278,6 +333,45 @@ func begin(t *testing.T, agent bool, p plan) *owned {
 	}
 	o.prompt("read")
 	return o
+}
+
+// adder is a plugin that adds a line to a file.
+const adder = `def register(ctx):
+    def add_line(args, **kw):
+        text = open(args["path"]).read()
+        open(args["path"], "w").write(text.replace(args["after"], args["after"] + args["line"]))
+        return "added"
+    ctx.register_tool(name="add_line", toolset="adder", schema={"type": "object", "properties": {}}, handler=add_line, description="Adds a line")
+`
+
+// addPlugin installs and enables adder.
+func addPlugin(t *testing.T, home string) {
+	t.Helper()
+	dir := filepath.Join(plugins.Dir(home), "adder")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"plugin.yaml": "name: adder\nversion: 1.0.0\ndescription: Adds lines\npermissions: {files: write}\n", "__init__.py": adder} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p, err := plugins.Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum, err := plugins.Sum(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	options := plugins.Options{StartLimit: time.Minute, Home: home, Environ: func(context.Context, []string) []string { return os.Environ() }}
+	offer, err := plugins.Initialize(t.Context(), options, p, nil, os.Getenv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := plugins.SaveGrant(t.Context(), home, "adder", plugins.Grant{Sum: sum, Offer: offer, Permissions: p.Permissions}); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // calls sends a request that must succeed.
@@ -339,33 +433,51 @@ func (o *owned) turn(p plan, turn turnPlan) {
 
 // TestEachLineKeepsItsOwner plays random plans over both protocols. The user types and saves,
 // another program writes, tools and commands add lines, and approvals are given and denied. Hooks
-// and earlier calls are waited for, subagents edit, and turns are undone and reverted. No line of
+// and earlier calls are waited for, subagents edit or wait for a slot, scripts and plugins write, and turns are undone and reverted. No line of
 // the user is ever lost. A turn without a change of the agent lists none. After all is reverted, no
 // line of the agent is left, unless the file is named as kept.
 func TestEachLineKeepsItsOwner(t *testing.T) {
 	t.Parallel()
 	for name, agent := range map[string]bool{"lsp": false, "acp": true} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			played, failed := 0, false
-			rapid.Check(t, func(rt *rapid.T) {
-				if played++; played > testneed.Cases(20, 5) && !failed {
-					return
-				}
-				p := plans(rt)
-				var log []string
-				t.Run("plan", func(t *testing.T) {
-					synctest.Test(t, func(t *testing.T) {
-						log = play(t, agent, p)
-						failed = t.Failed()
-					})
-				})
-				if failed {
-					rt.Fatalf("%+v:\n%s", p, strings.Join(log, "\n"))
-				}
+		for _, real := range []bool{false, true} {
+			if real {
+				name += " in real time"
+			}
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				playRandom(t, agent, real)
 			})
-		})
+		}
 	}
+}
+
+func playRandom(t *testing.T, agent, real bool) {
+	played, failed := 0, false
+	cases := testneed.Cases(20, 5)
+	if real {
+		cases = testneed.Cases(8, 2)
+	}
+	rapid.Check(t, func(rt *rapid.T) {
+		if played++; played > cases && !failed {
+			return
+		}
+		p := plans(rt, real)
+		var log []string
+		t.Run("plan", func(t *testing.T) {
+			run := func(t *testing.T) {
+				log = play(t, agent, p)
+				failed = t.Failed()
+			}
+			if real {
+				run(t)
+			} else {
+				synctest.Test(t, run)
+			}
+		})
+		if failed {
+			rt.Fatalf("%+v:\n%s", p, strings.Join(log, "\n"))
+		}
+	})
 }
 
 func play(t *testing.T, agent bool, p plan) []string {
