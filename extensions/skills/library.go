@@ -65,7 +65,6 @@ var notSearched = []string{"node_modules", "venv", "references", "templates", "s
 // Find finds all skills. It reads only files changed since an earlier call of any process.
 func (l Library) Find(ctx context.Context) Found {
 	c := openCache(l.Home)
-	defer c.close()
 	w := newWalker(c)
 	w.disabled = l.Disabled
 	for _, dir := range TrustedDirs(l.Trust, l.Folders, workspaceDirs) {
@@ -86,7 +85,7 @@ func (l Library) Find(ctx context.Context) Found {
 		w.addBundled()
 	}
 	c.save(ctx)
-	if len(c.added) > manyNew {
+	if c.added > manyNew {
 		debug.FreeOSMemory()
 	}
 	return w.sorted()

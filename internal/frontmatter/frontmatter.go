@@ -6,10 +6,8 @@
 package frontmatter
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"iter"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -32,15 +30,15 @@ func Parse(data []byte) (fields Fields, body string, err error) {
 	if err != nil {
 		return Fields{}, body, err
 	}
-	if fields, ok := simple(head); ok {
+	fields = Fields{}
+	if strings.TrimSpace(head) == "" {
 		return fields, body, nil
 	}
-	fields = Fields{}
-	if err = decode(head, &fields); err == nil {
+	if err = decode(head, &fields); err == nil && fields != nil { // nil: there are only comments
 		return fields, body, nil
 	}
 	fields = Fields{} // decode may have set some
-	if decode(quoted(head), &fields) == nil {
+	if err == nil || decode(quoted(head), &fields) == nil {
 		return fields, body, nil
 	}
 	if fields, ok := loose(head); ok {
@@ -85,6 +83,11 @@ func loose(head string) (Fields, bool) {
 		block += line
 	}
 	return fields, add()
+}
+
+// isName reports whether a text can be the name of a field.
+func isName(name string) bool {
+	return name != "" && (name[0]|0x20 >= 'a' && name[0]|0x20 <= 'z') && strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") == ""
 }
 
 // opens reports whether invalid YAML begins like a list, a mapping, a block, or an alias of head.
@@ -178,129 +181,6 @@ func cutLine(text string) (before, after string, found bool) {
 		at = next
 	}
 	return "", "", false
-}
-
-// simple reads the usual frontmatter without the YAML parser, which needs 15 KB of memory for each: lines "name: value" in blocks,
-// with texts, lists in brackets and fields in braces. If it has anything else, simple returns false.
-func simple(head string) (Fields, bool) {
-	r := reader{lines: strings.Split(head, "\n")}
-	fields, ok := r.block(0)
-	return fields, ok && r.peek() < 0 && !strings.Contains(head, "\t")
-}
-
-// reader reads a frontmatter line by line.
-type reader struct{ lines []string }
-
-// peek returns the indentation of the next non-empty line. If there is none, it returns -1.
-func (r *reader) peek() int {
-	for len(r.lines) > 0 && r.lines[0] == "" {
-		r.lines = r.lines[1:]
-	}
-	if len(r.lines) == 0 {
-		return -1
-	}
-	return len(r.lines[0]) - len(strings.TrimLeft(r.lines[0], " "))
-}
-
-// block reads the lines of an indentation level and the blocks below them.
-func (r *reader) block(indent int) (fields Fields, ok bool) {
-	fields = Fields{}
-	for r.peek() == indent {
-		name, text, colon := strings.Cut(r.lines[0][indent:], ":")
-		if !colon || !isName(name) || fields[name] != nil || text != "" && text[0] != ' ' {
-			return nil, false
-		}
-		r.lines = r.lines[1:]
-		next := r.peek()
-		value, known := any(nil), false
-		switch text = strings.Trim(text, " "); {
-		case text == "" && next > indent:
-			var below Fields
-			below, known = r.block(next)
-			value = map[string]any(below)
-		case text != "" && next <= indent:
-			value, known = flow(text, false)
-		}
-		if !known {
-			return nil, false
-		}
-		fields[name] = value
-	}
-	return fields, true
-}
-
-func isName(name string) bool {
-	return name != "" && plainValue(name) && strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") == ""
-}
-
-// flow reads a value in a single line: a text, or a list or fields of these. inside is set for
-// values in a list or in fields.
-func flow(text string, inside bool) (value any, ok bool) {
-	last := text[len(text)-1]
-	inner := text[1:max(1, len(text)-1)]
-	switch {
-	case text[0] == '[' && last == ']':
-		list := []any{}
-		for one := range parts(inner) {
-			if value, ok = flow(one, true); !ok {
-				return nil, false
-			}
-			list = append(list, value)
-		}
-		return list, len(list) > 0
-	case text[0] == '{' && last == '}':
-		fields := map[string]any{}
-		for one := range parts(inner) {
-			name, text, _ := strings.Cut(one, ": ")
-			if text = strings.Trim(text, " "); !isName(name) || text == "" || fields[name] != nil {
-				return nil, false
-			}
-			if fields[name], ok = flow(text, true); !ok {
-				return nil, false
-			}
-		}
-		return fields, len(fields) > 0
-	case text[0] == '"' && last == '"' && len(text) > 2 && !strings.ContainsAny(inner, "\"\\"):
-		return inner, true
-	case text == "true", text == "false":
-		return text == "true", true
-	}
-	return text, plainValue(text) && !(inside && strings.ContainsAny(text, "[]{}"))
-}
-
-// parts yields the parts of a list or of fields, which commas separate.
-func parts(text string) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		depth, begin := 0, 0
-		for i := 0; i <= len(text); i++ {
-			switch {
-			case i < len(text) && strings.IndexByte("[{", text[i]) >= 0:
-				depth++
-			case i < len(text) && strings.IndexByte("]}", text[i]) >= 0:
-				depth--
-			case i == len(text) || text[i] == ',' && depth == 0:
-				part := strings.Trim(text[begin:i], " ")
-				if begin = i + 1; !yield(cmp.Or(part, "?")) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// plainValue reports whether YAML reads the value as exactly this text, or as a bool.
-func plainValue(value string) bool {
-	if c := value[0]; (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') {
-		return false
-	}
-	if strings.Contains(value, ": ") || strings.Contains(value, " #") || strings.HasSuffix(value, ":") {
-		return false
-	}
-	switch strings.ToLower(value) {
-	case "null", "yes", "no", "on", "off", "y", "n", "true", "false":
-		return value == "true" || value == "false"
-	}
-	return true
 }
 
 // quoted quotes values that are invalid YAML: with a colon, such as "a: b", or like "[a] [b]" and
