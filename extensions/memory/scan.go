@@ -3,6 +3,7 @@ package memory
 import (
 	_ "embed"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -16,7 +17,8 @@ var threatList string
 type threat struct {
 	name, reason     string
 	patterns         []*regexp.Regexp
-	blocked, allowed []string // examples
+	harmless         []*regexp.Regexp // left out of a text before it is compared
+	blocked, allowed []string         // examples
 }
 
 // threats returns the kinds of threats.txt.
@@ -34,6 +36,8 @@ var threats = sync.OnceValue(func() (all []threat) {
 		switch line = strings.TrimSpace(line); line[0] {
 		case '/':
 			last.patterns = append(last.patterns, regexp.MustCompile("(?i)"+line[1:]))
+		case '!':
+			last.harmless = append(last.harmless, regexp.MustCompile("(?i)"+line[1:]))
 		case '+':
 			last.blocked = append(last.blocked, line[2:])
 		case '-':
@@ -50,13 +54,22 @@ func poisoned(entry string) (reason string) {
 	}
 	entry = strings.Join(strings.Fields(strings.ReplaceAll(entry, "’", "'")), " ")
 	for _, t := range threats() {
-		for _, re := range t.patterns {
-			if re.MatchString(entry) {
-				return t.reason
-			}
+		if t.fits(entry) && (len(t.harmless) == 0 || t.fits(t.withoutHarmless(entry))) {
+			return t.reason
 		}
 	}
 	return ""
+}
+
+func (t threat) fits(text string) bool {
+	return slices.ContainsFunc(t.patterns, func(re *regexp.Regexp) bool { return re.MatchString(text) })
+}
+
+func (t threat) withoutHarmless(text string) string {
+	for _, re := range t.harmless {
+		text = re.ReplaceAllLiteralString(text, " … ")
+	}
+	return text
 }
 
 // invisible reports whether a text contains invisible characters, or characters that reorder text.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
-	"net/url"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -352,30 +351,4 @@ func (s *Set) Line(text string) string {
 		}
 		return word
 	}))
-}
-
-// address returns an address without its password, the values of its query and its fragment.
-func address(text string) string {
-	u, err := url.Parse(text)
-	if err != nil || u.Host == "" {
-		return text
-	}
-	if _, set := u.User.Password(); set {
-		u.User = url.UserPassword(u.User.Username(), "withheld")
-	}
-	if u.RawQuery != "" {
-		parts := strings.Split(u.RawQuery, "&")
-		for i, part := range parts {
-			if name, _, ok := strings.Cut(part, "="); ok {
-				parts[i] = name + "=withheld"
-			} else {
-				parts[i] = "withheld"
-			}
-		}
-		u.RawQuery = strings.Join(parts, "&")
-	}
-	if u.Fragment != "" {
-		u.Fragment, u.RawFragment = "withheld", ""
-	}
-	return u.String()
 }

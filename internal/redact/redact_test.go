@@ -33,6 +33,10 @@ func TestText(t *testing.T) {
 		{"ghp_" + strings.Repeat("a1", 18), "[token withheld]"},
 		{"Authorization: Bearer abcdefabcdefabcdef", "Authorization: Bearer [token withheld]"},
 		{"https://me:letmein@host/x", "https://me:[token withheld]@host/x"},
+		{"POST https://hooks.zapier.com/hooks/catch/1/a1b2c3d4e5f6g7h8i9/?x=1", "POST https://hooks.zapier.com/hooks/catch/1/[token withheld]/?x=1"},
+		{"https://b.s3.amazonaws.com/o?X-Amz-Expires=60&X-Amz-Signature=0123456789abcdef&x=y", "https://b.s3.amazonaws.com/o?X-Amz-Expires=60&X-Amz-Signature=[token withheld]&x=y"},
+		{"opened http://localhost/#access_token=abcdefghijklmnop", "opened http://localhost/#access_token=[token withheld]"},
+		{"https://react.dev/reference/hooks/useDeferredValue?a=b", "https://react.dev/reference/hooks/useDeferredValue?a=b"},
 		{"a task-list of sk-ills, basic authentication", "a task-list of sk-ills, basic authentication"},
 	} {
 		got := s.Text(tc.in)
@@ -106,10 +110,12 @@ func TestMeaning(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
 		`{"mcp_servers":{"a":{"command":"x","args":["serve","--token","q7","--api-key=q7","--port","80"],"env":{"PLAIN":"q7"},"headers":{"X-A":"q7"}}}}`: `{"mcp_servers":{"a":{"args":["serve","--token","[secret token withheld]","--api-key=[secret api-key withheld]","--port","80"],"command":"x","env":{"PLAIN":"[withheld]"},"headers":{"X-A":"[withheld]"}}}}`,
-		`{"a":{"url":"https://me:q7@host/p?key=q7&b=q7&q7#q7"}}`:                                                       `{"a":{"url":"https://me:[token withheld]@host/p?key=withheld&b=withheld&withheld#withheld"}}`,
-		`{"hooks":{"pre":[{"command":"curl -H 'X-A: q7' --token q7 https://h/?k=q7 -u me:q7 A_KEY=q7 x"}]}}`:           `{"hooks":{"pre":[{"command":"curl -H X-A: [withheld] --token [secret token withheld] https://h/?k=withheld -u [secret u withheld] A_KEY=[secret A_KEY withheld] x"}]}}`,
-		`{"lsp":{"servers":{"x":{"command":["x","--password","q7","https://h/?q=q7"],"env":["PLAIN=q7","q7"]}}}}`:      `{"lsp":{"servers":{"x":{"command":["x","--password","[secret password withheld]","https://h/?q=withheld"],"env":["PLAIN=[withheld]","[withheld]"]}}}}`,
-		`{"terminal":{"timeout":77,"docker_extra_args":["-v","/a:/b"],"text":"keys are fine","env":{"A":{"B":"q7"}}}}`: `{"terminal":{"docker_extra_args":["-v","/a:/b"],"env":{"A":{"B":"[withheld]"}},"text":"keys are fine","timeout":77}}`,
+		`{"a":{"url":"https://me:q7@host/p?key=q7&b=q7&q7#q7"}}`:                                             `{"a":{"url":"https://me:[token withheld]@host/p?key=withheld&b=withheld&withheld#withheld"}}`,
+		`{"hooks":{"pre":[{"command":"curl -H 'X-A: q7' --token q7 https://h/?k=q7 -u me:q7 A_KEY=q7 x"}]}}`: `{"hooks":{"pre":[{"command":"curl -H X-A: [withheld] --token [secret token withheld] https://h/?k=withheld -u [secret u withheld] A_KEY=[secret A_KEY withheld] x"}]}}`,
+		`{"u":["https://chat.example/hooks/q7Q7q7Q7q7","https://h/v1/models/gpt-4.1-mini-2025-04-14","https://h/in/550e8400-e29b-41d4-a716-446655440000/x","https://q7q7q7q7q7q7q7q7q7@h.example/2"]}`: `{"u":["https://chat.example/hooks/withheld","https://h/v1/models/gpt-4.1-mini-2025-04-14","https://h/in/withheld/x","https://withheld@h.example/2"]}`,
+		`{"u":["https://h/%zz?q7","jdbc:mysql://h/d?user=q7&password=q7","file:///home/me/x.sock","https://q7@h/","ssh://git@h/p","https://maker.h.com/trigger/x/with/key/q7Q7q7q7"]}`:                 `{"u":["https://withheld","jdbc:mysql://h/d?user=withheld&password=[token withheld]","file:///home/me/x.sock","https://withheld@h/","ssh://git@h/p","https://maker.h.com/trigger/x/with/key/withheld"]}`,
+		`{"lsp":{"servers":{"x":{"command":["x","--password","q7","https://h/?q=q7"],"env":["PLAIN=q7","q7"]}}}}`:                                                                                      `{"lsp":{"servers":{"x":{"command":["x","--password","[secret password withheld]","https://h/?q=withheld"],"env":["PLAIN=[withheld]","[withheld]"]}}}}`,
+		`{"terminal":{"timeout":77,"docker_extra_args":["-v","/a:/b"],"text":"keys are fine","env":{"A":{"B":"q7"}}}}`:                                                                                 `{"terminal":{"docker_extra_args":["-v","/a:/b"],"env":{"A":{"B":"[withheld]"}},"text":"keys are fine","timeout":77}}`,
 	} {
 		var tree any
 		if err := json.Unmarshal([]byte(in), &tree); err != nil {

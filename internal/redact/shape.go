@@ -77,6 +77,10 @@ const (
 // withholdTokens replaces texts that look like keys with mark. It checks only runs of key
 // characters, because there are many forms.
 func withholdTokens(text, mark string) string {
+	return withholdAddresses(withholdForms(text, mark), mark)
+}
+
+func withholdForms(text, mark string) string {
 	for _, n := range named() {
 		if strings.Contains(text, n.sign) {
 			text = n.form.ReplaceAllString(text, "${1}"+mark+"${2}")

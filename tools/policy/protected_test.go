@@ -77,7 +77,7 @@ func TestProtectedFiles(t *testing.T) {
 	for _, file := range strings.Fields(".github/workflows/x.yml README.md src/main.go package.json .gitignore .env .editorconfig .prettierrc .eslintrc.json tsconfig.json Cargo.toml pyproject.toml " +
 		"docs/agents/x.md agents/x.md src/claude/x.py Makefile .dockerignore Dockerfile .gitattributes .nvmrc .python-version mcp.json " +
 		// Nothing runs code of these before the user starts a command: see docs/safety.md.
-		".clangd conftest.py .rspec .perltidyrc .perlcriticrc .luacheckrc .flake8 .vimspector.json .eslintrc.json .prettierrc.json vite.config.ts .github/dependabot.yml hooks/x agents/x instructions/x .hermes/chats/x.md") {
+		".clangd conftest.py .rspec .perltidyrc .perlcriticrc .flake8 .vimspector.json .eslintrc.json .prettierrc.json vite.config.ts .github/dependabot.yml hooks/x agents/x instructions/x .hermes/chats/x.md") {
 		if v := Write("/ws/"+file, here.Roots, "/h", nil); v.Level != Runs {
 			t.Errorf("write_file %s: %s (%s)", file, v.Level, v.Reason)
 		}
