@@ -1,10 +1,12 @@
 package hermes
 
 import (
+	"go/ast"
 	"go/parser"
 	"go/token"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -74,6 +76,65 @@ var strict = map[string][]string{
 	"internal/lazyregexp":  {},
 	"config":               {"config", "internal/lazyregexp", "internal/safefile", "internal/shorten", "internal/spelling", "internal/textfile"},
 	"internal/textfile":    {"internal/safefile", "internal/textenc"},
+}
+
+// rights lists what extensions may use beside their [extension.Session], and which of them may. A
+// folder stands for its packages.
+var rights = map[string][]string{
+	"internal/proc": {"codeexec", "delegate", "extensions/checkpoints", "extensions/environment", "extensions/hooks", "extensions/lsp",
+		"extensions/mcp", "extensions/plugins", "extensions/references", "extensions/skills"},
+	"internal/sandbox": {"codeexec", "delegate", "extensions/checkpoints", "extensions/environment", "extensions/mcp", "extensions/plugins",
+		"extensions/references"},
+	"net/http": {"extensions/mcp", "extensions/skills"},
+	"Bounds": {"codeexec", "delegate", "extensions/checkpoints", "extensions/environment", "extensions/files", "extensions/lsp", "extensions/mcp",
+		"extensions/references", "extensions/shell", "extensions/vision", "extensions/web"},
+}
+
+// TestRightsOfExtensions holds extensions to their rights: what they import, and whether they use
+// the Bounds of their session.
+func TestRightsOfExtensions(t *testing.T) {
+	t.Parallel()
+	used := map[string]bool{}
+	for file := range goFiles(t) {
+		file = filepath.ToSlash(file)
+		top, _, _ := strings.Cut(file, "/")
+		if strings.HasSuffix(file, "_test.go") || top != "extensions" && top != "codeexec" && top != "delegate" {
+			continue
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		uses := map[string]bool{}
+		for _, spec := range parsed.Imports {
+			if name, err := strconv.Unquote(spec.Path.Value); err == nil {
+				uses[strings.TrimPrefix(name, module)] = true
+			}
+		}
+		ast.Inspect(parsed, func(n ast.Node) bool {
+			if s, ok := n.(*ast.SelectorExpr); ok && s.Sel.Name == "Bounds" {
+				uses["Bounds"] = true
+			}
+			return true
+		})
+		for right, may := range rights {
+			at := slices.IndexFunc(may, func(dir string) bool { return strings.HasPrefix(file, dir+"/") })
+			switch {
+			case uses[right] && at < 0:
+				t.Errorf("%s uses %s: it has no right to it", file, right)
+			case uses[right]:
+				used[right+" "+may[at]] = true
+			}
+		}
+	}
+	for right, may := range rights {
+		for _, dir := range may {
+			if !used[right+" "+dir] {
+				t.Errorf("%s does not use %s: remove the right", dir, right)
+			}
+		}
+	}
 }
 
 func TestImports(t *testing.T) {

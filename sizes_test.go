@@ -49,7 +49,7 @@ var stillOver = map[string]int{
 	"fields of agent/model/client.Endpoint":   25,
 	"fields of cmd/mcpcmd.foreign":            28,
 	"fields of config.Endpoint":               26,
-	"fields of extension.Session":             27,
+	"fields of extension.Session":             25,
 	"fields of extensions/lsp/own.server":     22,
 	"fields of extensions/mcp.Config":         22,
 	"fields of extensions/mcp.Server":         31,
@@ -57,7 +57,6 @@ var stillOver = map[string]int{
 	"fields of internal/checkpoint.Keeper":    23,
 	"fields of internal/checkpoint.snapshot":  28,
 	"fields of internal/proc/confine.Plan":    25,
-	"fields of server.Core":                   24,
 	"fields of server/lsp.server":             22,
 	"fields of server/servertest.Options":     23,
 	"fields of tools.Tool":                    36,
@@ -67,7 +66,7 @@ var stillOver = map[string]int{
 	"methods of internal/sandbox.Box":         48,
 	"methods of internal/workspace.Workspace": 55,
 	"methods of server.Service":               54,
-	"methods of server.Session":               79,
+	"methods of server.Session":               82,
 
 	"methods of internal/sandbox/gitguard.Guard": 51,
 }

@@ -13,15 +13,11 @@ import (
 const Toolset = "code_execution"
 
 // Extension returns the extension. Its configuration section is a [Config]; set adds the parts
-// shared by all sessions. Extensions returns the session's extensions. Scripts get instances
-// derived from them.
-func Extension(set func(*Config), extensions func() *extension.Set) extension.Extension {
-	return scripts{set, extensions}
-}
+// shared by all sessions. Scripts get instances derived from the session's extensions.
+func Extension(set func(*Config, *extension.Session)) extension.Extension { return scripts{set} }
 
 type scripts struct {
-	set        func(*Config)
-	extensions func() *extension.Set
+	set func(*Config, *extension.Session)
 }
 
 func (scripts) Name() string { return "code_execution" }
@@ -57,7 +53,7 @@ func (x *instance) Tools(context.Context, []tools.Spec) ([]tools.Tool, error) {
 	}
 	if x.runner == nil {
 		x.config = c
-		x.set(&c)
+		x.set(&c, x.session)
 		c.Bounds, c.Derive = x.session.Bounds, x.derive
 		x.runner = New(c)
 		x.runner.passed = x.passed
@@ -68,7 +64,7 @@ func (x *instance) Tools(context.Context, []tools.Spec) ([]tools.Tool, error) {
 // derive returns the extension instances for a script of the session.
 func (x *instance) derive(ctx context.Context) (*extension.Set, error) {
 	s := x.session
-	return x.extensions().Derive(ctx, extension.Script, extension.Own{ID: s.ID, Folders: s.Folders, Files: s.Files, Editor: s.Editor, Bounds: s.Bounds})
+	return s.Extensions().Derive(ctx, extension.Script, extension.Own{ID: s.ID, Folders: s.Folders, Files: s.Files, Editor: s.Editor, Bounds: s.Bounds})
 }
 
 // Hooks takes variables for scripts.

@@ -10,21 +10,33 @@ import (
 	"time"
 
 	"github.com/hermes-ls/hermes-ls/agent"
+	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/extension"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// Extension returns the extension. C needs neither Limits, Cwd nor Ended: they come
-// from the session. Its configuration section is a [Limits].
-func Extension(c Config) extension.Extension { return delegation{c} }
+// Extension returns the extension. C has the parts of the process and of the core;
+// the session sets the others. Its configuration section is a [Limits].
+// agents returns the kinds of subagents of a session.
+func Extension(c Config, agents func(*extension.Set) []Agent) extension.Extension {
+	return delegation{c, agents}
+}
 
-type delegation struct{ Config }
+type delegation struct {
+	Config
+	agents func(*extension.Set) []Agent
+}
 
 func (delegation) Name() string { return Toolset }
 
 func (e delegation) Open(_ context.Context, s *extension.Session) (extension.Instance, error) {
 	c := e.Config
-	c.Cwd, c.Ended, c.Bounds = s.Cwd, s.Wake, s.Bounds
+	c.Cwd, c.Ended, c.Bounds, c.Sandbox, c.Describe, c.Extensions = s.Cwd, s.Wake, s.Bounds, s.Bounds.Sandbox, s.Describe, s.Extensions
+	c.Model = func(ctx context.Context, route string) (Model, error) {
+		m, name, window, err := s.Model(ctx, route)
+		return Model{Model: m, Name: name, Window: window, Sees: func(ctx context.Context) bool { return model.CanSee(ctx, m, false) }}, err
+	}
+	c.Agents = func() []Agent { return e.agents(s.Extensions()) }
 	c.Limits = func() (l Limits) {
 		if err := s.Config(&l); err != nil {
 			c.Log.Warn("the limits of subagents cannot be read", "error", err)

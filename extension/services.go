@@ -2,6 +2,7 @@ package extension
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"time"
 
@@ -26,6 +27,24 @@ type PageReader interface {
 
 // PageReader returns the service of the session. If there is none, it returns false.
 func (s *Set) PageReader() (PageReader, bool) { return find[PageReader](s) }
+
+// Page reads a page with the [PageReader] of the session.
+func (s *Session) Page(ctx context.Context, address string) (title, text string, err error) {
+	pages, ok := s.Extensions().PageReader()
+	if !ok {
+		return "", "", errors.New("web pages are not available in this session")
+	}
+	return pages.Page(ctx, address)
+}
+
+// Fetch returns the content of an address with the [PageReader] of the session.
+func (s *Session) Fetch(ctx context.Context, address string) ([]byte, error) {
+	pages, ok := s.Extensions().PageReader()
+	if !ok {
+		return nil, errors.New("addresses are not read in this session")
+	}
+	return pages.Fetch(ctx, address)
+}
 
 // Shell runs commands.
 type Shell interface {
@@ -70,6 +89,16 @@ type Edits interface {
 
 // Edits returns the service of the session. If there is none, it returns false.
 func (s *Set) Edits() (Edits, bool) { return find[Edits](s) }
+
+// ServerApprover keeps the user's approvals of MCP servers of the workspace. Each method returns a
+// text for the user.
+type ServerApprover interface {
+	Approve(ctx context.Context, server string) (string, error)
+	Disapprove(ctx context.Context, server string) (string, error)
+}
+
+// ServerApprover returns the service of the session. If there is none, it returns false.
+func (s *Set) ServerApprover() (ServerApprover, bool) { return find[ServerApprover](s) }
 
 // Spawner runs subagents.
 type Spawner interface {

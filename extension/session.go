@@ -4,12 +4,15 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 	"github.com/hermes-ls/hermes-ls/tools"
+	"github.com/hermes-ls/hermes-ls/tools/file"
 )
 
-// Session is an instance's session. Its fields are all the rights of an extension. The session's
-// builder sets all of them; in tests, unused fields may be nil.
+// Session is an instance's session. Its fields are the rights of an extension. The few extensions
+// with further rights, to start processes, to choose the sandbox's limits or to use the network, are
+// listed in imports_test.go. The session's builder sets all fields; in tests, unused ones may be nil.
 type Session struct {
 	ID   string
 	Name string // the extension's
@@ -25,10 +28,43 @@ type Session struct {
 	// Editor are the files of the editor's workspace. They are the same as Files, unless
 	// the session works on another machine.
 	Editor tools.Files
-	// Bounds are for built-in tools. Other extensions do not get them.
+	// Bounds are the limits of the session's tools. imports_test.go lists the extensions that use
+	// them.
 	Bounds tools.Bounds
 	// Edits returns the service of the session's own set, which sets it for extensions with Bounds.
 	Edits func() (Edits, bool)
+
+	Processes
+	Host
+	Models
+	// Ask asks the user.
+	Ask Asker
+	// Notify shows a text to the user.
+	Notify func(text string)
+	// Wake reports pending notices, so the user can be notified if no turn runs.
+	Wake func()
+	// Redact replaces known secrets by placeholders.
+	Redact func(text string) string
+	// State is the extension's data in the stored session.
+	State State
+	// Plan is the plan of the session, for the extension with its tool.
+	Plan *tools.Plan
+	// Config decodes the extension's configuration section over the value at into, as
+	// the section is now.
+	Config func(into any) error
+	// Mode returns the session's mode, and SetMode changes it.
+	Mode    func() string
+	SetMode func(ctx context.Context, id string) error
+	// Situation returns model, mode and limits of the session.
+	Situation func() Situation
+	// Spawn runs a subagent. It is nil where there can be none.
+	Spawn func(ctx context.Context, t Task) (Report, error)
+	// Extensions returns the session's extensions, when all are open. They have the services.
+	Extensions func() *Set
+}
+
+// Processes bound the processes of an extension.
+type Processes struct {
 	// Confine bounds a process by the session's sandbox. If it fails, the process must
 	// not be started.
 	Confine func(ctx context.Context, c *proc.Cmd) error
@@ -40,38 +76,49 @@ type Session struct {
 	// program for the user, such as "the MCP server db". If Watch fails, the program must not be
 	// started.
 	Watch func(ctx context.Context, by string) (Watched, error)
-	// Ask asks the user.
-	Ask Asker
-	// Notify shows a text to the user.
-	Notify func(text string)
-	// Wake reports pending notices, so the user can be notified if no turn runs.
-	Wake func()
+}
+
+// Host is the program with which the user works: an editor or a terminal.
+type Host struct {
+	// Show shows a text at once, and Question a question to be answered with a slash command.
+	Show, Question func(text string)
+	// Decide asks a question for which the gate has no rule, within its time limit.
+	Decide func(ctx context.Context, q tools.ApprovalRequest) (tools.Decision, error)
+	// OpenURL opens a page in the user's browser, such as that of a login at a server. If the host
+	// cannot, it returns false.
+	OpenURL func(ctx context.Context, server, address string) bool
+	Offers  bool // the host shows offers below an answer
 	// CommandsChanged reports that Commands returns other commands. Nil: no host needs it.
 	CommandsChanged func()
-	// Redact replaces known secrets by placeholders.
-	Redact func(text string) string
-	// State is the extension's data in the stored session.
-	State State
-	// Plan is the plan of the session, for the extension with its tool.
-	Plan *tools.Plan
-	// Config decodes the extension's configuration section over the value at into, as
-	// the section is now.
-	Config func(into any) error
-	// Complete sends a single prompt to the session's model, without tools and history. The user
-	// must have caused it. It is nil where there is no model.
-	Complete func(ctx context.Context, system, prompt string) (string, error)
 	// EditorState returns the part of the editor now visible to the user.
 	EditorState func() EditorState
 	// Problems returns all problems shown in the editor. If the editor cannot report them, it
 	// returns an error.
 	Problems func(ctx context.Context) ([]Problem, error)
+	// Diagnoser reports the editor's diagnostics after edits. Nil: it has none.
+	Diagnoser file.Diagnoser
 	// LanguageServers queries the language servers of the editor. It is nil if the editor does not
 	// support this.
 	LanguageServers ServerQuery
-	// Situation returns model, mode and limits of the session.
-	Situation func() Situation
-	// Spawn runs a subagent. It is nil where there can be none.
-	Spawn func(ctx context.Context, t Task) (Report, error)
+}
+
+// Models are the models of a session. The user must have caused each request.
+type Models struct {
+	// Complete sends a single prompt to the session's model, without tools and history. It is nil
+	// where there is no model.
+	Complete func(ctx context.Context, system, prompt string) (string, error)
+	// Model returns the model of a named route, its name and its context window. If route is empty,
+	// it is the model for the extension's section.
+	Model func(ctx context.Context, route string) (m model.Model, name string, window int, err error)
+	// Spend adds a request's usage to the session's.
+	Spend func(model.Usage)
+	// Looks reports whether the session's model is known to see pictures, or another model answers
+	// in its place.
+	Looks func(ctx context.Context) bool
+	// Look asks a model with vision about a picture. If there is none, asked is false.
+	Look func(ctx context.Context, picture model.Image, system, question string) (d model.Description, asked bool, err error)
+	// Describe is Look with the question for a description. prompt is the user's prompt.
+	Describe func(ctx context.Context, picture model.Image, prompt string) (d model.Description, asked bool, err error)
 }
 
 // Watched reviews a program's changes to the files watched by [Session.Watch]. Changes denied by
@@ -85,11 +132,10 @@ type Watched struct {
 
 // Own holds the values specific to a derived session.
 type Own struct {
-	ID      string
-	Folders func() []string
-	Files   tools.Files
-	Editor  tools.Files
-	// Bounds are for extensions with Bounds in the parent's session.
+	ID            string
+	Folders       func() []string
+	Files         tools.Files
+	Editor        tools.Files
 	Bounds        tools.Bounds
 	Confine       func(ctx context.Context, c *proc.Cmd) error
 	ConfineReader func(ctx context.Context, c *proc.Cmd, name string) (own string, err error)
@@ -106,10 +152,7 @@ func (s *Session) derive(kind Kind, own Own) *Session {
 	d := &Session{
 		ID: own.ID, Name: s.Name, Kind: kind, Cwd: s.Cwd,
 		Folders: own.Folders, Files: own.Files, Editor: own.Editor,
-		Redact: s.Redact, Config: s.Config,
-	}
-	if s.Bounds != (tools.Bounds{}) {
-		d.Bounds = own.Bounds
+		Bounds: own.Bounds, Redact: s.Redact, Config: s.Config,
 	}
 	if own.State != nil {
 		d.State = own.State(s.Name)

@@ -20,7 +20,6 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/tools"
 	"github.com/hermes-ls/hermes-ls/tools/backend"
-	"github.com/hermes-ls/hermes-ls/tools/file"
 	"github.com/hermes-ls/hermes-ls/tools/gate"
 	"github.com/hermes-ls/hermes-ls/tools/shell"
 )
@@ -93,73 +92,39 @@ func (f Feature) section() func(*config.Loaded) (any, error) {
 	}
 }
 
-// Core is the part of a session for features of the program itself.
+// Core is a part of a session for features of the program itself: checkpoints, subagents and
+// commands. Other features have an [extension.Session] only.
 type Core struct {
 	Workspace *workspace.Workspace
-	Sandbox   *sandbox.Box
 	Remote    bool                // commands run on another machine
 	Editor    string              // the host's name, for the model
-	Offers    bool                // the host shows offers below an answer
 	Facts     func() prompt.Facts // for the model
 	Sink      agent.Sink
-	Show      func(text string) // shows a text to the user at once
-	Question  func(text string) // shows a question; the user answers with a slash command
-	// OpenAddress opens the page at which the user logs in at a server. If the host cannot, it returns false.
-	OpenAddress func(ctx context.Context, server, address string) bool
-	// Ask asks the user a question for which the gate has no rule, within its time limit.
-	Ask func(ctx context.Context, q tools.ApprovalRequest) (tools.Decision, error)
-	// Mode returns the session's mode, and SetMode changes it.
-	Mode    func() string
-	SetMode func(ctx context.Context, id string) error
-	// Terminals are the editor's own terminals; nil: it has none.
-	Terminals shell.Terminals
-	// Diagnoser reports the editor's diagnostics after edits; nil: it has none.
-	Diagnoser file.Diagnoser
-	// Backend runs commands; nil: on this machine. NoBackend is the reason why the configured
-	// backend is missing.
-	Backend   backend.Backend
-	NoBackend error
-	// Extensions returns the session's extensions, when all are open.
-	Extensions func() *extension.Set
-	// Model returns the model of a route of a section, its name and context window.
-	Model func(ctx context.Context, section, route string) (m model.Model, name string, window int, err error)
-	// Looks reports whether the session's model is known to see pictures, or auxiliary.vision is set.
-	Looks func(ctx context.Context) bool
-	// Look asks the model of auxiliary.vision about a picture. If none is set, asked is false.
-	Look     func(ctx context.Context, picture model.Image, system, question string) (d model.Description, asked bool, err error)
-	Describe func(ctx context.Context, picture model.Image, prompt string) (d model.Description, asked bool, err error)
-	// Spend adds a request's usage to the session's.
-	Spend func(model.Usage)
+	Terminals shell.Terminals // the editor's own; nil: it has none
+	Backend   Backend
 	// Exclusive runs work while no turn runs, here or in another process. Prompts wait until work
 	// is done. If a turn runs, it returns [ErrRunning] or [store.ErrClaimed].
 	Exclusive func(ctx context.Context, work func(context.Context) error) error
 }
 
+// Backend runs the commands of a session. Its zero value is this machine.
+type Backend struct {
+	backend.Backend       // nil: this machine
+	Broken          error // why the configured backend is missing
+}
+
 func coreOf(x *Session) *Core {
-	n, at := x.notifier, x.location
-	_, offers := x.host.(interface{ ShowsOffers() })
+	at := x.location
 	return &Core{
-		Workspace: at.ws, Sandbox: at.box, Remote: at.remote.otherFiles() || at.remote.broken != nil, Editor: x.place.Editor, Facts: func() prompt.Facts { return at.facts(x.settings) },
-		Sink: x.svc.Instruments.sink(x.id, n.sink(nil)),
-		Show: n.show, Question: n.ask,
-		OpenAddress: openAddress(x),
-		Ask:         x.ask, Offers: offers,
-		Mode: x.settings.mode, SetMode: x.SetMode,
-		Terminals: x.host.Terminals(x.id),
-		Diagnoser: at.diagnoser(x.host),
-		Backend:   at.remote.backend, NoBackend: at.remote.broken,
-		Extensions: func() *extension.Set { return x.extensions },
-		Model:      x.settings.childModel,
-		Looks:      x.settings.looks,
-		Look:       x.settings.look,
-		Describe:   x.settings.describe,
-		Spend:      x.record.spend,
-		Exclusive:  x.runExclusive,
+		Workspace: at.ws, Remote: at.remote.otherFiles() || at.remote.broken != nil, Editor: x.place.Editor,
+		Facts: func() prompt.Facts { return at.facts(x.settings) },
+		Sink:  x.svc.Instruments.sink(x.id, x.notifier.sink(nil)), Terminals: x.host.Terminals(x.id),
+		Backend: Backend{at.remote.backend, at.remote.broken}, Exclusive: x.runExclusive,
 	}
 }
 
-// openAddress returns the function with which the host opens a page, if it can.
-func openAddress(x *Session) func(ctx context.Context, server, address string) bool {
+// openURL returns the function with which the host opens a page, if it can.
+func openURL(x *Session) func(ctx context.Context, server, address string) bool {
 	return func(ctx context.Context, server, address string) bool {
 		h, ok := x.host.(interface {
 			OpenAddress(ctx context.Context, sessionID, server, address string) bool
@@ -195,7 +160,7 @@ func openExtensions(x *Session, draft bool, wanted func(Feature) bool) {
 	x.extensions = &extension.Set{} // while they are opened
 	var list []extension.Extension
 	sections := map[string]func(*config.Loaded) (any, error){}
-	inner, core := map[string]bool{}, coreOf(x)
+	core := coreOf(x)
 	for _, f := range x.svc.features {
 		if !wanted(f) {
 			continue
@@ -204,15 +169,12 @@ func openExtensions(x *Session, draft bool, wanted func(Feature) bool) {
 		if f.Core != nil {
 			ext = f.Core(core)
 		}
-		list, inner[ext.Name()] = append(list, ext), f.Core != nil
+		list = append(list, ext)
 		sections[ext.Name()] = f.section()
 	}
 	set, err := extension.Open(x.queue.ctx, list, func(name string) *extension.Session {
 		rights := rightsOf(x, name, sections[name])
 		rights.New = draft
-		if inner[name] {
-			rights.Bounds = x.location.bounds(x.svc, x.settings.secrets)
-		}
 		return rights
 	})
 	if err != nil {
@@ -227,41 +189,72 @@ func openExtensions(x *Session, draft bool, wanted func(Feature) bool) {
 // rightsOf returns the rights of an extension in the session.
 func rightsOf(x *Session, name string, section func(*config.Loaded) (any, error)) *extension.Session {
 	at := x.location
-	rights := &extension.Session{
+	return &extension.Session{
 		ID: x.id, Name: name, Kind: extension.Main, Cwd: x.Cwd(),
 		Folders: at.ws.Folders, Files: at.files(), Editor: at.ws,
-		Confine: func(ctx context.Context, c *proc.Cmd) error {
-			return gate.BoxOf(at.box, x.settings.gate).Confine(ctx, c)
-		},
+		Bounds: at.bounds(x.svc, x.settings.secrets), Processes: processesOf(x), Host: hostOf(x), Models: modelsOf(x, name),
+		Ask:    askerOf(x),
+		Notify: x.notify,
+		Wake:   x.wake,
+		Mode:   x.settings.mode, SetMode: x.SetMode,
+		Situation: func() extension.Situation { return situationOf(x) },
+		Spawn:     func(ctx context.Context, t extension.Task) (extension.Report, error) { return Spawn(ctx, x, t) },
+		Redact:    func(text string) string { return x.settings.secrets.Hide(text) },
+		State:     x.svc.Store().State(x.id, name),
+		Plan:      x.record.plan,
+		Config:    func(into any) error { return decodeSection(x, section, into) },
+
+		Extensions: func() *extension.Set { return x.extensions },
+	}
+}
+
+func processesOf(x *Session) extension.Processes {
+	box := func() *sandbox.Box { return gate.BoxOf(x.location.box, x.settings.gate) }
+	return extension.Processes{
+		Confine: func(ctx context.Context, c *proc.Cmd) error { return box().Confine(ctx, c) },
 		ConfineReader: func(ctx context.Context, c *proc.Cmd, name string) (string, error) {
-			return gate.BoxOf(at.box, x.settings.gate).ConfineReader(ctx, c, name)
+			return box().ConfineReader(ctx, c, name)
 		},
 		Watch: func(ctx context.Context, by string) (extension.Watched, error) {
 			env := &tools.Env{SessionID: x.id, Gate: x.settings.gate}
-			return builder.Watched(gate.Stand(ctx, x.queue.ctx, env, at.box, x.settings.secrets.Hide, by))
+			return builder.Watched(gate.Stand(ctx, x.queue.ctx, env, x.location.box, x.settings.secrets.Hide, by))
 		},
-		Ask:    askerOf(x),
-		Notify: x.notify,
+	}
+}
+
+func hostOf(x *Session) extension.Host {
+	_, offers := x.host.(interface{ ShowsOffers() })
+	h := extension.Host{
+		Show: x.notifier.show, Question: x.notifier.ask, Decide: x.ask, Offers: offers,
+		OpenURL: openURL(x), Diagnoser: x.location.diagnoser(x.host),
 		CommandsChanged: func() {
 			if v, ok := x.host.(CommandViewer); ok {
 				v.CommandsChanged(x)
 			}
 		},
-		Wake:      x.wake,
-		Situation: func() extension.Situation { return situationOf(x) },
-		Spawn:     func(ctx context.Context, t extension.Task) (extension.Report, error) { return Spawn(ctx, x, t) },
+	}
+	if v, ok := x.host.(EditorViewer); ok {
+		h.EditorState, h.Problems, h.LanguageServers = v.EditorState, v.Problems, v.LanguageServers()
+	}
+	return h
+}
+
+// modelsOf returns the models for an extension. A named route is of the section delegation; without
+// one, the section of the extension chooses.
+func modelsOf(x *Session, name string) extension.Models {
+	return extension.Models{
 		Complete: func(ctx context.Context, system, prompt string) (string, error) {
 			return x.settings.complete(ctx, "goal_judge", system, prompt)
 		},
-		Redact: func(text string) string { return x.settings.secrets.Hide(text) },
-		State:  x.svc.Store().State(x.id, name),
-		Plan:   x.record.plan,
-		Config: func(into any) error { return decodeSection(x, section, into) },
+		Model: func(ctx context.Context, route string) (model.Model, string, int, error) {
+			section := name
+			if route != "" {
+				section = "delegation"
+			}
+			return x.settings.childModel(ctx, section, route)
+		},
+		Spend: x.record.spend, Looks: x.settings.looks, Look: x.settings.look, Describe: x.settings.describe,
 	}
-	if v, ok := x.host.(EditorViewer); ok {
-		rights.EditorState, rights.Problems, rights.LanguageServers = v.EditorState, v.Problems, v.LanguageServers()
-	}
-	return rights
 }
 
 // CommandViewer is a [Host] with a view of the sessions' slash commands.

@@ -15,6 +15,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/extension"
 	"github.com/hermes-ls/hermes-ls/internal/checkpoint"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
+	"github.com/hermes-ls/hermes-ls/internal/sandbox"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/tools"
 	"github.com/hermes-ls/hermes-ls/tools/gate"
@@ -27,11 +28,7 @@ const Toolset = "checkpoint"
 type Options struct {
 	Store     *checkpoint.Store
 	Workspace *workspace.Workspace
-	Confine   func(ctx context.Context, c *proc.Cmd, reads ...string) error // for the server's own git
-	Busy      func() bool                                                   // commands run in the background
-	Remote    bool                                                          // commands run on another machine
-	Show      func(text string)                                             // shows a text to the user at once
-	Ask       func(ctx context.Context, q tools.ApprovalRequest) (tools.Decision, error)
+	Remote    bool // commands run on another machine
 	// Exclusive runs work while no turn runs; new prompts wait for its end. If a turn runs, it
 	// returns an error.
 	Exclusive func(ctx context.Context, work func(context.Context) error) error
@@ -61,8 +58,10 @@ func (e checkpoints) Open(_ context.Context, s *extension.Session) (extension.In
 	}
 	if c.Enabled {
 		x.keeper = e.Store.Keeper(checkpoint.Config{
-			Session: s.ID, Files: e.Workspace, Limits: x.limits, Confine: e.Confine, Busy: e.Busy, Report: e.Show,
-			Log: Missed(s.State),
+			Session: s.ID, Files: e.Workspace, Limits: x.limits, Busy: x.busy, Report: s.Show, Log: Missed(s.State),
+			Confine: func(ctx context.Context, c *proc.Cmd, reads ...string) error { // for our own git
+				return s.Bounds.Sandbox.ConfineOwn(ctx, c, sandbox.Own{Reads: reads})
+			},
 		})
 		e.Workspace.Journal, e.Workspace.Earlier = x.keeper.Journal, x.keeper.Earlier
 		x.unsubscribe = e.Workspace.OnSave(func(path string, s workspace.Save) {
@@ -70,6 +69,12 @@ func (e checkpoints) Open(_ context.Context, s *extension.Session) (extension.In
 		})
 	}
 	return x, nil
+}
+
+// busy reports whether a command in the background runs.
+func (x *Instance) busy() bool {
+	commands, ok := x.session.Extensions().Shell()
+	return ok && commands.Busy()
 }
 
 var _ extension.Changes = (*Instance)(nil)
@@ -486,7 +491,7 @@ func (x *Instance) mayOverwrite(ctx context.Context, id string, paths []string) 
 	if err != nil {
 		return false
 	}
-	decision, err := x.Ask(ctx, tools.ApprovalRequest{
+	decision, err := x.session.Decide(ctx, tools.ApprovalRequest{
 		Kind: tools.KindEdit, Call: tools.Call{ID: "restore", Name: "restore", Args: []byte("{}")},
 		Title:  "Overwrite " + strings.Join(x.names(paths), ", "),
 		Reason: "overwrites changes that were made outside of this session; a new checkpoint keeps the current state",

@@ -14,25 +14,21 @@ import (
 	"github.com/hermes-ls/hermes-ls/extension"
 	"github.com/hermes-ls/hermes-ls/internal/gitread"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
+	"github.com/hermes-ls/hermes-ls/internal/sandbox"
 	"github.com/hermes-ls/hermes-ls/internal/tokens"
 )
 
-// Options are the parts of the session's core used by the extension.
-type Options struct {
-	// Confine bounds the server's own git. reads are additional readable paths besides the
-	// workspace. If Confine fails, git is not started.
-	Confine func(ctx context.Context, c *proc.Cmd, reads ...string) error
-}
-
 // New returns the extension.
-func New(o Options) extension.Extension { return environment{o} }
+func New() extension.Extension { return environment{} }
 
-type environment struct{ Options }
+type environment struct{}
 
 func (environment) Name() string { return Name }
 
-func (e environment) Open(_ context.Context, s *extension.Session) (extension.Instance, error) {
-	x := &instance{session: s, repo: gitread.Reader{Confine: e.Confine}}
+func (environment) Open(_ context.Context, s *extension.Session) (extension.Instance, error) {
+	x := &instance{session: s, repo: gitread.Reader{Confine: func(ctx context.Context, c *proc.Cmd, reads ...string) error {
+		return s.Bounds.Sandbox.ConfineOwn(ctx, c, sandbox.Own{Reads: reads})
+	}}}
 	x.ctx, x.cancel = context.WithCancel(context.Background())
 	return x, nil
 }

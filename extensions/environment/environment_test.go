@@ -13,7 +13,6 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/extension"
 	"github.com/hermes-ls/hermes-ls/internal/folderpath"
-	"github.com/hermes-ls/hermes-ls/internal/proc"
 	"github.com/hermes-ls/hermes-ls/internal/tokens"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 )
@@ -48,9 +47,9 @@ func (b *bed) open() {
 		b.t.Fatal(err)
 	}
 	b.t.Cleanup(func() { _ = ws.Close() })
-	x, err := New(Options{Confine: func(context.Context, *proc.Cmd, ...string) error { return nil }}).Open(b.t.Context(), &extension.Session{
+	x, err := New().Open(b.t.Context(), &extension.Session{
 		New: true, Files: ws, Editor: ws, Folders: ws.Folders,
-		EditorState: func() extension.EditorState { return b.state },
+		Host: extension.Host{EditorState: func() extension.EditorState { return b.state }},
 		Situation: func() extension.Situation {
 			return extension.Situation{Mode: b.mode, Sandbox: "workspace-write", Network: true, Model: "gpt-5"}
 		},

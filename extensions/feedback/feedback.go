@@ -25,14 +25,10 @@ func Section() *config.Section {
 	return &config.Section{Name: "feedback", Doc: "Offers to keep what worked as a skill.", Defaults: Settings{Ask: "hard"}}
 }
 
-// New returns the extension. If shown is false, the host shows no offers, and /feedback works
-// without an offer.
-func New(home string, shown bool) extension.Extension { return feedback{home, shown} }
+// New returns the extension. If the host shows no offers, /feedback works without an offer.
+func New(home string) extension.Extension { return feedback{home} }
 
-type feedback struct {
-	home  string
-	shown bool
-}
+type feedback struct{ home string }
 
 func (feedback) Name() string { return "feedback" }
 
@@ -63,7 +59,7 @@ func (*instance) Close(context.Context) error { return nil }
 
 // Hooks counts the calls of a turn, and offers at its end. If the host shows no offers, there are none.
 func (x *instance) Hooks() (h extension.Hooks) {
-	if x.shown {
+	if x.session.Offers {
 		h.Events = []extension.Handlers{{Limit: extension.NoLimit, Turn: x.begin, PostToolCall: x.called, AfterTurn: x.afterTurn}}
 	}
 	return h

@@ -14,18 +14,26 @@ import (
 // Toolset is the toolset of the tools.
 const Toolset = "file"
 
-// New returns the extension. editor reports on edits of its files; it may be nil.
-func New(editor file.Diagnoser) extension.Extension { return feature{editor} }
+// New returns the extension. problems returns the reporter on edits in a session. It may be nil.
+func New(problems func(*extension.Session) file.Diagnoser) extension.Extension {
+	return feature{problems}
+}
 
 // Preload makes the input schemas of the tools, which stay in memory.
 func Preload() { _ = file.Tools(file.Config{}) }
 
-type feature struct{ editor file.Diagnoser }
+type feature struct {
+	problems func(*extension.Session) file.Diagnoser
+}
 
 func (feature) Name() string { return "files" }
 
 func (e feature) Open(_ context.Context, s *extension.Session) (extension.Instance, error) {
-	return &instance{session: s, config: file.Config{Bounds: s.Bounds, Recall: file.NewRecall(), Diagnoser: e.editor, Late: new(file.Late)}}, nil
+	c := file.Config{Bounds: s.Bounds, Recall: file.NewRecall(), Late: new(file.Late)}
+	if e.problems != nil {
+		c.Diagnoser = e.problems(s)
+	}
+	return &instance{session: s, config: c}, nil
 }
 
 var _ extension.Edits = (*instance)(nil)

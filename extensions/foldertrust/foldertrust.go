@@ -18,22 +18,22 @@ import (
 // Config is the configuration section.
 type Config struct{ Store trust.Store }
 
-// Extension returns the extension. Changed is called when the user has trusted a folder, approved a
-// server, or revoked either.
-func Extension(changed func()) extension.Extension { return folders{changed} }
+// Extension returns the extension.
+func Extension() extension.Extension { return folders{} }
 
-type folders struct{ changed func() }
+type folders struct{}
 
 func (folders) Name() string { return "trust" }
 
-func (e folders) Open(_ context.Context, s *extension.Session) (extension.Instance, error) {
-	return &Instance{session: s, changed: e.changed}, nil
+func (folders) Open(_ context.Context, s *extension.Session) (extension.Instance, error) {
+	return &Instance{session: s}, nil
 }
+
+var _ extension.ServerApprover = (*Instance)(nil)
 
 // Instance is the trust in the folders of a session.
 type Instance struct {
 	session *extension.Session
-	changed func()
 	once    sync.Once
 }
 
@@ -49,9 +49,10 @@ var command = extension.Command{
 // Table holds the rows of the command table.
 var Table = []extension.Command{command}
 
-// announce reports changed trust, and with it changed slash commands.
+// announce reports to the other extensions that the user has trusted a folder, approved a server,
+// or revoked either. It also reports changed slash commands.
 func (x *Instance) announce() {
-	x.changed()
+	x.session.Extensions().TrustChanged()
 	if changed := x.session.CommandsChanged; changed != nil {
 		changed()
 	}

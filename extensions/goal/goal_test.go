@@ -40,7 +40,7 @@ func open(t *testing.T, st *state, judge func() (string, error)) *Instance {
 	t.Helper()
 	x, err := New().Open(t.Context(), &extension.Session{
 		ID: "one", New: st.closed, State: st, Redact: func(s string) string { return s },
-		Complete: func(context.Context, string, string) (string, error) { return judge() },
+		Models: extension.Models{Complete: func(context.Context, string, string) (string, error) { return judge() }},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -23,15 +23,10 @@ const Toolset = "lsp"
 
 // Options are the parts of a session used by the extension.
 type Options struct {
-	// Hidden reports whether the user's files at a path are hidden from commands. The text of their
-	// lines is not shown. It is called before each result.
-	Hidden func() func(path string) bool
 	// Environ is the environment of servers, without secrets.
 	Environ []string
 	// Path returns the PATH of servers. Nil: Environ's PATH.
 	Path userpath.Finder
-	// Interpreter returns the Python of scripts, or "". It may be nil.
-	Interpreter func(ctx context.Context) string
 	// Log gets the messages of servers. It may be nil.
 	Log func(server, line string)
 }
@@ -47,7 +42,14 @@ type feature struct{ options Options }
 func (feature) Name() string { return "lsp" }
 
 func (f feature) Open(_ context.Context, s *extension.Session) (extension.Instance, error) {
-	return &Instance{options: f.options, session: s, editor: s.LanguageServers}, nil
+	python := func(ctx context.Context) string {
+		scripts, ok := s.Extensions().Interpreter()
+		if !ok {
+			return ""
+		}
+		return scripts.Interpreter(ctx)
+	}
+	return &Instance{options: f.options, session: s, editor: s.LanguageServers, python: python}, nil
 }
 
 // Instance is the extension in a session.
@@ -55,7 +57,8 @@ type Instance struct {
 	options Options
 	session *extension.Session
 	editor  extension.ServerQuery
-	of      *Instance // the session whose servers a subagent uses; nil: it uses its own
+	python  func(context.Context) string // returns the Python of scripts, or ""
+	of      *Instance                    // the session whose servers a subagent uses; nil: it uses its own
 
 	mu      sync.Mutex
 	files   tools.Files  // for reads other than the model's
@@ -103,7 +106,7 @@ func (x *Instance) Derive(_ context.Context, kind extension.Kind, s *extension.S
 	if kind != extension.Subagent {
 		return nil, nil
 	}
-	d := &Instance{options: x.options, session: s}
+	d := &Instance{options: x.options, session: s, python: x.python}
 	if s.Folders()[0] == x.session.Folders()[0] {
 		d.editor, d.of = x.editor, x
 	}
@@ -140,7 +143,7 @@ func (x *Instance) own() *own.Servers {
 	x.servers = own.New(own.Config{
 		Limits:  func() own.Limits { return x.settings().limits() },
 		Folders: x.session.Folders, Files: files, Confine: x.session.ConfineReader,
-		Environ: x.options.Environ, Path: x.options.Path, Interpreter: x.options.Interpreter, Log: log, Notify: x.session.Notify,
+		Environ: x.options.Environ, Path: x.options.Path, Interpreter: x.python, Log: log, Notify: x.session.Notify,
 	})
 	return x.servers
 }

@@ -29,11 +29,11 @@ func asker(t *testing.T, mode string, query extension.ServerQuery) func(args str
 	}
 	t.Cleanup(func() { files.Close() }) // nothing was written
 	instance, err := New(Options{}).Open(t.Context(), &extension.Session{
-		ID: "s", Cwd: dir, Folders: files.Folders, Files: files, LanguageServers: query,
+		ID: "s", Cwd: dir, Folders: files.Folders, Files: files,
 		Config: func(into any) error { s := into.(*Settings); s.Mode, s.WaitTimeout = mode, 1; return nil },
-		Problems: func(context.Context) ([]extension.Problem, error) {
+		Host: extension.Host{LanguageServers: query, Problems: func(context.Context) ([]extension.Problem, error) {
 			return []extension.Problem{{Path: filepath.Join(dir, "a.py"), Line: 1, Severity: "warning", Message: "m", Source: "lint", Code: "E1"}}, nil
-		},
+		}},
 	})
 	if err != nil {
 		t.Fatal(err)

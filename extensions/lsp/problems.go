@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hermes-ls/hermes-ls/extension"
 	"github.com/hermes-ls/hermes-ls/extensions/lsp/message"
 	"github.com/hermes-ls/hermes-ls/extensions/lsp/own"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
@@ -143,6 +144,17 @@ type Diagnoser struct {
 	Editor file.Diagnoser // nil: it has none
 	// Servers returns the extension of the session; nil: it has none.
 	Servers func() *Instance
+}
+
+// Problems returns the Diagnoser of a session: that of its editor, then our own servers, if any runs.
+func Problems(s *extension.Session) file.Diagnoser {
+	return Diagnoser{Editor: s.Diagnoser, Servers: func() *Instance {
+		if s.Extensions == nil {
+			return nil
+		}
+		x, _ := extension.Find[*Instance](s.Extensions())
+		return x
+	}}
 }
 
 // CanDiagnose reports whether the editor or a server answers.

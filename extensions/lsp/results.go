@@ -108,10 +108,7 @@ const (
 
 // texts fills in the lines of places. Each file is read once.
 func (q *question) texts(ctx context.Context, places []place) {
-	files, hidden := map[string]*textenc.Index{}, func(string) bool { return false }
-	if q.x.options.Hidden != nil {
-		hidden = q.x.options.Hidden()
-	}
+	files, hidden := map[string]*textenc.Index{}, q.x.session.Bounds.Sandbox.Hidden()
 	for i := range places {
 		p := &places[i]
 		if p.abs == "" {

@@ -46,7 +46,7 @@ func (x *Instance) answer(_ context.Context, args string) (string, error) {
 
 // later shows a question in the chat and waits for /answer.
 func (x *Instance) later(ctx context.Context, question string) (string, bool) {
-	x.question(question + "\n\nAnswer with `/answer TEXT` in the chat.")
+	x.session.Question(question + "\n\nAnswer with `/answer TEXT` in the chat.")
 	return x.waiting.Wait(ctx)
 }
 
@@ -82,19 +82,23 @@ func (x *Instance) run(ctx context.Context, args string) (string, error) {
 
 // ApproveServer approves a server of the workspace. It returns a text for the user.
 func (x *Instance) ApproveServer(ctx context.Context, name string) (string, error) {
-	if x.allow == nil {
-		return "", extension.BadInput("server", "no MCP server can be approved in this session")
+	a, ok := x.session.Extensions().ServerApprover()
+	if !ok {
+		return "", errNoApproval
 	}
-	return x.allow(ctx, name)
+	return a.Approve(ctx, name)
 }
 
 // RevokeServer removes the approval of a server of the workspace. It returns a text for the user.
 func (x *Instance) RevokeServer(ctx context.Context, name string) (string, error) {
-	if x.revoke == nil {
-		return "", extension.BadInput("server", "no MCP server can be approved in this session")
+	a, ok := x.session.Extensions().ServerApprover()
+	if !ok {
+		return "", errNoApproval
 	}
-	return x.revoke(ctx, name)
+	return a.Disapprove(ctx, name)
 }
+
+var errNoApproval = extension.BadInput("server", "no MCP server can be approved in this session")
 
 const shownLines = 40 // of a log
 
@@ -148,7 +152,7 @@ func (x *Instance) Login(ctx context.Context, name, address string) (string, err
 	if attempt.Code != "" {
 		return fmt.Sprintf("Open this address on any device, and enter the code `%s`:\n\n%s", attempt.Code, attempt.Address), nil
 	}
-	if x.open != nil && x.open(ctx, name, attempt.Address) {
+	if x.session.OpenURL(ctx, name, attempt.Address) {
 		return fmt.Sprintf("Log in at %s in your browser. If the last page does not load, write `/mcp login %[1]s ADDRESS` with its address.", name), nil
 	}
 	return fmt.Sprintf("Open this address in a browser to log in at %s:\n\n%s\n\nIf the last page does not load, write `/mcp login %[1]s ADDRESS` with its address.", name, attempt.Address), nil

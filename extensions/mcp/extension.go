@@ -11,11 +11,14 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/extension"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/chatanswer"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/login"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/resources"
+	"github.com/hermes-ls/hermes-ls/extensions/mcp/sampling"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
+	"github.com/hermes-ls/hermes-ls/internal/sandbox"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
@@ -30,35 +33,27 @@ type Section struct {
 	Workspace func(folders []string) (approved []Server, offered []Offered, problems []error)
 }
 
-// Options are the parts of the process and of the session's core used by the extension.
-type Options struct {
-	Config              // the session sets Permit, Notice and Hide
-	Show   func(string) // shows a text to the user at once
-	// Question shows a question to be answered with /answer.
-	Question func(string)
-	// Open opens the address of a login in the user's browser. If the host cannot open it, Open
-	// returns false. Nil: no host can.
-	Open func(ctx context.Context, server, address string) bool
-	// Approve approves a server of the workspace, and returns a text for the user.
-	Approve func(ctx context.Context, server string) (string, error)
-	// Revoke removes the approval of a server of the workspace, and returns a text for the user.
-	Revoke func(ctx context.Context, server string) (string, error)
-}
-
 // Dir returns the directory in which servers start. It is empty, and commands of the agent
 // cannot write to it.
 func Dir(home string) string { return filepath.Join(home, "mcp", "cwd") }
 
-// Extension returns the extension.
-func Extension(o Options) extension.Extension { return servers{o} }
+// Extension returns the extension. c has the parts of the process; the session sets the others.
+func Extension(c Config) extension.Extension { return servers{c} }
 
-type servers struct{ Options }
+type servers struct{ Config }
 
 func (servers) Name() string { return "mcp" }
 
 func (e servers) Open(ctx context.Context, s *extension.Session) (extension.Instance, error) {
-	x := &Instance{session: s, show: e.Show, question: e.Question, open: e.Options.Open, allow: e.Approve, revoke: e.Revoke}
+	x := &Instance{session: s}
 	c := e.Config
+	c.Confine = func(ctx context.Context, p *proc.Cmd, files map[string][]byte) error {
+		return s.Bounds.Sandbox.With(sandbox.Opening{Frozen: files}).Confine(ctx, p)
+	}
+	c.Sampling = sampling.User{Spend: s.Spend, Model: func(ctx context.Context, route string) (model.Model, string, error) {
+		m, name, _, err := s.Model(ctx, route)
+		return m, name, err
+	}}
 	c.Roots, c.Pictures = s.Folders(), s.Bounds.Pictures
 	var section Section
 	_ = s.Config(&section) // opened reports the error
@@ -77,14 +72,9 @@ func (e servers) Open(ctx context.Context, s *extension.Session) (extension.Inst
 // Instance holds the MCP servers of a session, from the host and from the user's configuration.
 type Instance struct {
 	*Servers
-	session  *extension.Session
-	show     func(string)
-	question func(string)
-	open     func(ctx context.Context, server, address string) bool
-	allow    func(ctx context.Context, server string) (string, error)
-	revoke   func(ctx context.Context, server string) (string, error)
-	logins   login.Attempts
-	waiting  chatanswer.Waiting // questions to be answered with /answer
+	session *extension.Session
+	logins  login.Attempts
+	waiting chatanswer.Waiting // questions to be answered with /answer
 
 	mu    sync.Mutex
 	given []Server // by the host; nil: opened was not called yet
@@ -226,7 +216,7 @@ func (x *Instance) All() []Status {
 func (x *Instance) Tools(ctx context.Context, stored []tools.Spec) ([]tools.Tool, error) {
 	if stored == nil {
 		x.Approve(ctx)
-		late := time.AfterFunc(firstWait, func() { x.show(x.awaited()) })
+		late := time.AfterFunc(firstWait, func() { x.session.Show(x.awaited()) })
 		x.Wait(ctx, mostWait)
 		late.Stop()
 		return x.Servers.Tools(), ctx.Err()

@@ -14,30 +14,21 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// Options are the parts of a session used by the extension.
-type Options struct {
-	Planning func() bool                                  // reports whether the mode is plan
-	SetMode  func(ctx context.Context, mode string) error // changes the mode
-	// Ask asks the user, within its time limit.
-	Ask func(ctx context.Context, q tools.ApprovalRequest) (tools.Decision, error)
-}
-
 // New returns the extension.
-func New(o Options) extension.Extension { return feature{o} }
+func New() extension.Extension { return feature{} }
 
 // Preload makes the input schema of the tool, which stays in memory.
 func Preload() { _ = (&instance{}).tool() }
 
-type feature struct{ Options }
+type feature struct{}
 
 func (feature) Name() string { return "plan" }
 
-func (f feature) Open(_ context.Context, s *extension.Session) (extension.Instance, error) {
-	return &instance{Options: f.Options, session: s}, nil
+func (feature) Open(_ context.Context, s *extension.Session) (extension.Instance, error) {
+	return &instance{session: s}, nil
 }
 
 type instance struct {
-	Options
 	session *extension.Session
 
 	mu           sync.Mutex
@@ -45,6 +36,9 @@ type instance struct {
 }
 
 func (*instance) Close(context.Context) error { return nil }
+
+// planning reports whether the session is in plan mode.
+func (x *instance) planning() bool { return x.session.Mode() == "plan" }
 
 // Tools returns present_plan. It is always offered, because the tools do not change when the
 // mode does.
@@ -61,7 +55,7 @@ const (
 
 // Notices reports the beginning and end of plan mode to the model.
 func (x *instance) Notices(ctx context.Context, _ extension.When) []string {
-	now := x.Planning()
+	now := x.planning()
 	if !x.changed(ctx, now) {
 		return nil
 	}
@@ -100,7 +94,7 @@ func (x *instance) Hooks() extension.Hooks {
 		Limit:     extension.NoLimit,
 		AfterTurn: x.afterTurn,
 		SubagentStart: func(context.Context, extension.SubagentEvent) (string, error) {
-			if x.Planning() {
+			if x.planning() {
 				return childText, nil
 			}
 			return "", nil
@@ -111,7 +105,7 @@ func (x *instance) Hooks() extension.Hooks {
 // afterTurn presents the last text of a turn as the plan.
 func (x *instance) afterTurn(ctx context.Context, t extension.TurnEnd) (d extension.TurnDecision, err error) {
 	answer := strings.TrimSpace(t.Answer)
-	if !x.Planning() || t.Stop != "end_turn" || answer == "" || t.Waiting {
+	if !x.planning() || t.Stop != "end_turn" || answer == "" || t.Waiting {
 		return d, nil
 	}
 	id := "plan-" + uuid.NewString()
@@ -133,7 +127,7 @@ const (
 // choose asks the user how to go on with a plan, and changes the mode. Without an answer,
 // the mode stays.
 func (x *instance) choose(ctx context.Context, call tools.Call, plan string, alone bool) (tools.Decision, error) {
-	choice, err := x.Ask(ctx, tools.ApprovalRequest{
+	choice, err := x.session.Decide(ctx, tools.ApprovalRequest{
 		Call: call, Kind: tools.KindSwitchMode, Title: "Plan", Text: plan, Alone: alone,
 		Choices: []tools.Choice{
 			{ID: choiceAsk, Label: "Start with approvals", Allows: true},
@@ -141,11 +135,11 @@ func (x *instance) choose(ctx context.Context, call tools.Call, plan string, alo
 			{ID: choicePlan, Label: "Keep planning"},
 		},
 	})
-	if ctx.Err() != nil || !x.Planning() {
+	if ctx.Err() != nil || !x.planning() {
 		return choicePlan, ctx.Err()
 	}
 	if err != nil || choice != choiceAsk && choice != choiceAuto {
 		return choicePlan, nil
 	}
-	return choice, x.SetMode(ctx, string(choice))
+	return choice, x.session.SetMode(ctx, string(choice))
 }

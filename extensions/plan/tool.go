@@ -25,7 +25,7 @@ func (x *instance) tool() tools.Tool {
 func (x *instance) present(ctx context.Context, _ *tools.Env, call tools.Call, in input) (tools.Result, error) {
 	plan := strings.TrimSpace(tools.Outside(in.Plan))
 	switch {
-	case !x.Planning():
+	case !x.planning():
 		return tools.Fail("The session is not in plan mode, so nothing waits for a plan. Do the work."), nil
 	case plan == "":
 		return tools.Fail("plan is empty. Call present_plan again with the whole plan, as Markdown."), nil

@@ -153,7 +153,7 @@ func IsSecret(name string) bool {
 }
 
 func (x *instance) mayRead(abs string) error {
-	if IsSecret(abs) || x.Hidden != nil && x.Hidden()(abs) {
+	if IsSecret(abs) || x.session.Bounds.Sandbox.Hidden()(abs) {
 		return errors.New("it is a place of secrets, which are not sent to a model")
 	}
 	return nil

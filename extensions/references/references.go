@@ -18,36 +18,30 @@ import (
 	"github.com/hermes-ls/hermes-ls/extension"
 	"github.com/hermes-ls/hermes-ls/internal/gitread"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
+	"github.com/hermes-ls/hermes-ls/internal/sandbox"
 	"github.com/hermes-ls/hermes-ls/internal/tokens"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-// Options are the parts of the session's core used by the extension.
-type Options struct {
-	// Confine bounds the server's own git.
-	Confine func(ctx context.Context, c *proc.Cmd, reads ...string) error
-	// Hidden returns a function that reports whether commands cannot see a path.
-	Hidden func() func(path string) bool
-	// Page reads the page at an address, by the rules of the web tools.
-	Page func(ctx context.Context, address string) (title, text string, err error)
-}
-
 // New returns the extension.
-func New(o Options) extension.Extension { return references{o} }
+func New() extension.Extension { return references{} }
 
-type references struct{ Options }
+type references struct{}
 
 func (references) Name() string { return "references" }
 
-func (e references) Open(_ context.Context, s *extension.Session) (extension.Instance, error) {
-	return &instance{Options: e.Options, session: s, repo: gitread.Reader{Confine: e.Confine}}, nil
+func (references) Open(_ context.Context, s *extension.Session) (extension.Instance, error) {
+	return &instance{session: s, web: s.Page, repo: gitread.Reader{Confine: func(ctx context.Context, c *proc.Cmd, reads ...string) error {
+		return s.Bounds.Sandbox.ConfineOwn(ctx, c, sandbox.Own{Reads: reads})
+	}}}, nil
 }
 
 type instance struct {
-	Options
 	session *extension.Session
-	repo    gitread.Reader
+	// web reads the page at an address, by the rules of the web tools.
+	web  func(ctx context.Context, address string) (title, text string, err error)
+	repo gitread.Reader
 }
 
 // Close removes temporary files.
@@ -144,14 +138,14 @@ func (x *instance) read(ctx context.Context, r Reference) (extension.Attachment,
 }
 
 func (x *instance) page(ctx context.Context, r Reference) (a extension.Attachment, err error) {
-	if x.Page == nil {
+	if x.web == nil {
 		return a, fmt.Errorf("web pages are not available in this session")
 	}
 	address := r.Value
 	if !strings.Contains(address, "://") {
 		address = "https://" + address
 	}
-	title, text, err := x.Page(ctx, address)
+	title, text, err := x.web(ctx, address)
 	if err != nil {
 		return a, err
 	}

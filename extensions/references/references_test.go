@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/hermes-ls/hermes-ls/extension"
-	"github.com/hermes-ls/hermes-ls/internal/proc"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 )
 
@@ -39,26 +38,24 @@ func newBed(t *testing.T, files map[string]string) *bed {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = ws.Close() })
-	x, err := New(Options{
-		Confine: func(context.Context, *proc.Cmd, ...string) error { return nil },
-		Page: func(_ context.Context, address string) (string, string, error) {
-			if !strings.HasSuffix(address, "/ok") {
-				return "", "", errors.New("not reached")
-			}
-			return "Title", "Text of " + address, nil
-		},
-	}).Open(t.Context(), &extension.Session{
+	x, err := New().Open(t.Context(), &extension.Session{
 		Files: ws, Editor: ws, Folders: ws.Folders,
 		Situation: func() extension.Situation { return extension.Situation{Window: b.window} },
 		Notify:    func(text string) { b.notices = append(b.notices, text) },
-		Problems: func(context.Context) ([]extension.Problem, error) {
+		Host: extension.Host{Problems: func(context.Context) ([]extension.Problem, error) {
 			return []extension.Problem{{Path: filepath.Join(dir, "a.go"), Line: 3, Column: 1, Severity: "error", Message: "bad\nthing", Source: "vet x"}}, nil
-		},
+		}},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	b.x = x.(*instance)
+	b.x.web = func(_ context.Context, address string) (string, string, error) {
+		if !strings.HasSuffix(address, "/ok") {
+			return "", "", errors.New("not reached")
+		}
+		return "Title", "Text of " + address, nil
+	}
 	t.Cleanup(func() { _ = x.Close(context.Background()) })
 	return b
 }

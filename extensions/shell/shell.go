@@ -26,8 +26,7 @@ type Config struct {
 
 // Options are the parts of a session used by its commands.
 type Options struct {
-	Show      func(text string) // shows a text to the user at once
-	Terminals shell.Terminals   // the editor's terminals; nil: it has none
+	Terminals shell.Terminals // the editor's terminals; nil: it has none
 	// Path returns the PATH of the first command, and PathFrom its source. Nil: the server's PATH.
 	Path     userpath.Finder
 	PathFrom func() string
@@ -48,7 +47,7 @@ type feature struct{ Options }
 func (feature) Name() string { return "shell" }
 
 func (e feature) Open(_ context.Context, s *extension.Session) (extension.Instance, error) {
-	x := &instance{bounds: s.Bounds, Processes: shell.NewProcesses(e.Show), terminals: e.Terminals}
+	x := &instance{bounds: s.Bounds, Processes: shell.NewProcesses(s.Show), terminals: e.Terminals}
 	x.shell = sync.OnceValues(func() (*shell.Shell, error) { return e.start(s) })
 	return x, nil
 }

@@ -34,8 +34,6 @@ const Toolset = "skills"
 // Options are the parts of the process used by the extension.
 type Options struct {
 	Home string
-	// Pass gives variables to the commands and scripts of the session.
-	Pass func(vars []string)
 }
 
 // Config is the configuration section.
@@ -63,13 +61,15 @@ type skills struct{ Options }
 func (skills) Name() string { return "skills" }
 
 func (e skills) Open(_ context.Context, s *extension.Session) (extension.Instance, error) {
-	return &Instance{Options: e.Options, session: s}, nil
+	pass := func(vars []string) { s.Extensions().PassEnv(vars) }
+	return &Instance{Options: e.Options, session: s, export: pass}, nil
 }
 
 // Instance holds the skills of a session.
 type Instance struct {
 	Options
 	session *extension.Session
+	export  func(vars []string) // to the commands and scripts of the session; nil: none are passed
 
 	mu       sync.Mutex
 	settings Config
@@ -237,7 +237,6 @@ func (x *derived) Tools(ctx context.Context, _ []tools.Spec) ([]tools.Tool, erro
 	if len(x.forModel(x.all(ctx, fresh))) == 0 {
 		return nil, nil
 	}
-	x.Pass = nil
 	return []tools.Tool{x.viewTool()}, nil
 }
 
@@ -340,7 +339,7 @@ func (x *Instance) installed(s *Skill) bool {
 
 // pass gives the variables of a skill to the commands of the session. It returns the unset names.
 func (x *Instance) pass(ctx context.Context, s *Skill, call tools.Call) (missing []string) {
-	if len(s.Meta.Environment) == 0 || x.Pass == nil {
+	if len(s.Meta.Environment) == 0 || x.export == nil {
 		return nil
 	}
 	x.mu.Lock()
@@ -381,7 +380,7 @@ func (x *Instance) pass(ctx context.Context, s *Skill, call tools.Call) (missing
 	for _, name := range slices.Sorted(maps.Keys(vars)) {
 		list = append(list, name+"="+vars[name])
 	}
-	x.Pass(list)
+	x.export(list)
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.passed == nil {

@@ -147,7 +147,7 @@ func newHarness(t *testing.T) *harness {
 	env := map[string]string{"WEATHER_TOKEN": "w", "OPENAI_API_KEY": "k"}
 	s := &extension.Session{
 		Ask: h.ask, Redact: func(text string) string { return text }, Notify: func(text string) { h.notices = append(h.notices, text) },
-		CommandsChanged: func() { h.changed++ },
+		Host: extension.Host{CommandsChanged: func() { h.changed++ }},
 		Config: func(into any) error {
 			*into.(*Config) = Config{
 				Settings: Settings{IndexBytes: 3000, Bundled: true, CreateDir: h.created, WriteApproval: true, Config: map[string]json.RawMessage{"weather.city": json.RawMessage(`"Bonn"`)}},
@@ -157,11 +157,12 @@ func newHarness(t *testing.T) *harness {
 			return nil
 		},
 	}
-	x, err := Extension(Options{Home: h.home, Pass: func(vars []string) { h.passed = append(h.passed, vars...) }}).Open(t.Context(), s)
+	x, err := Extension(Options{Home: h.home}).Open(t.Context(), s)
 	if err != nil {
 		t.Fatal(err)
 	}
 	h.x = x.(*Instance)
+	h.x.export = func(vars []string) { h.passed = append(h.passed, vars...) }
 	list, err := h.x.Tools(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)

@@ -44,15 +44,15 @@ func Of(c *config.Loaded) (any, error) {
 	return Config{Settings: config.SectionOf[Settings](c, "mcp"), Deferred: c.Agent.Tools.Deferred}, nil
 }
 
-// New returns the extension. Set returns the session's extensions, whose tools can come late.
-func New(set func() *extension.Set) extension.Extension { return search{set} }
+// New returns the extension.
+func New() extension.Extension { return search{} }
 
-type search struct{ extensions func() *extension.Set }
+type search struct{}
 
 func (search) Name() string { return "toolsearch" }
 
-func (e search) Open(_ context.Context, s *extension.Session) (extension.Instance, error) {
-	return &Instance{session: s, extensions: e.extensions}, nil
+func (search) Open(_ context.Context, s *extension.Session) (extension.Instance, error) {
+	return &Instance{session: s, extensions: s.Extensions}, nil
 }
 
 // Instance is the extension in a session.

@@ -22,25 +22,19 @@ import (
 // scanLimit limits the time to list the files changed by commands.
 const scanLimit = 2 * time.Second
 
-// New returns the extension. changed returns the files changed in a session since a time, by any
-// program; nil: they are unknown.
-func New(changed func(ctx context.Context, since time.Time) ([]string, error)) extension.Extension {
-	return verify{changed}
-}
+// New returns the extension.
+func New() extension.Extension { return verify{} }
 
-type verify struct {
-	changed func(ctx context.Context, since time.Time) ([]string, error)
-}
+type verify struct{}
 
 func (verify) Name() string { return "verify" }
 
-func (e verify) Open(_ context.Context, s *extension.Session) (extension.Instance, error) {
-	return &Instance{verify: e, session: s}, nil
+func (verify) Open(_ context.Context, s *extension.Session) (extension.Instance, error) {
+	return &Instance{session: s}, nil
 }
 
 // Instance follows the changes and checks of a session.
 type Instance struct {
-	verify
 	session *extension.Session
 
 	mu      sync.Mutex
@@ -113,7 +107,7 @@ func (x *Instance) calls(ctx context.Context, c extension.ToolCall) (d extension
 	return d, nil
 }
 
-// sawOld removes and returns the documents that were unsaved when a call began. note names them,
+// sawOld removes and returns the documents unsaved when a call began. note names them,
 // unless the result does. The lock is held.
 func (x *Instance) sawOld(c extension.ToolCall, r tools.Result) (names []string, note string) {
 	id := c.SessionID + " " + c.ID
@@ -324,7 +318,7 @@ func (x *Instance) verified(ctx context.Context, s Settings) (d extension.TurnDe
 	x.mu.Lock()
 	t := x.turn
 	x.mu.Unlock()
-	if len(t.changed) == 0 && t.ran && !t.checked && x.changed != nil {
+	if len(t.changed) == 0 && t.ran && !t.checked {
 		t.changed = x.changedByCommands(ctx, t.began)
 	}
 	x.mu.Lock()
@@ -368,7 +362,11 @@ func (x *Instance) origins() string {
 func (x *Instance) changedByCommands(ctx context.Context, since time.Time) (files []string) {
 	ctx, cancel := context.WithTimeout(ctx, scanLimit)
 	defer cancel()
-	all, err := x.changed(ctx, since)
+	kept, ok := x.session.Extensions().Changes()
+	if !ok {
+		return nil
+	}
+	all, err := kept.ChangedSince(ctx, since)
 	if err != nil {
 		return nil
 	}

@@ -88,7 +88,7 @@ func (x *instance) result(ctx context.Context, env *tools.Env, fitted tools.Imag
 		r.Images = []tools.Image{fitted}
 		return r, nil
 	}
-	d, asked, err := x.Look(ctx, model.Image{
+	d, asked, err := x.models.Look(ctx, model.Image{
 		Name: fitted.Name, MIMEType: fitted.MIMEType, Data: base64.StdEncoding.EncodeToString(fitted.Data),
 	}, instructions, question)
 	switch {
@@ -114,7 +114,7 @@ func (x *instance) read(ctx context.Context, env *tools.Env, call tools.Call, in
 		if err := mayFetch(env); err != nil {
 			return "", nil, "", err
 		}
-		if data, err = x.Fetch(ctx, from); err != nil {
+		if data, err = x.fetch(ctx, from); err != nil {
 			return "", nil, "", fmt.Errorf("%s was not read: %w", tools.OneLine(from, 300), err)
 		}
 		return nameOf(from), data, "", nil

@@ -53,7 +53,7 @@ func TestVisionAnalyze(t *testing.T) {
 		return tools.Result{}, nil
 	}}
 	var asked, question string
-	x := &instance{Options{
+	x := &instance{extension.Models{
 		Look: func(_ context.Context, p model.Image, system, text string) (model.Description, bool, error) {
 			asked, question = p.Name, text
 			if !strings.HasPrefix(system, "You answer a question") {
@@ -61,12 +61,11 @@ func TestVisionAnalyze(t *testing.T) {
 			}
 			return model.Description{Text: "A gray field.", By: "seer"}, true, nil
 		},
-		Fetch: func(_ context.Context, address string) ([]byte, error) {
-			if strings.Contains(address, "127.0.0.1") {
-				return nil, errors.New("127.0.0.1 is private")
-			}
-			return small, nil
-		},
+	}, func(_ context.Context, address string) ([]byte, error) {
+		if strings.Contains(address, "127.0.0.1") {
+			return nil, errors.New("127.0.0.1 is private")
+		}
+		return small, nil
 	}, tools.Bounds{Files: ws}}
 	data := "data:image/png;base64," + base64.StdEncoding.EncodeToString(small)
 	const follows = `,"note":"the picture follows"}`
@@ -104,7 +103,7 @@ func TestVisionAnalyze(t *testing.T) {
 	if asked != "a.png" || question != "What is it?" {
 		t.Errorf("the other model was asked about %q: %q", asked, question)
 	}
-	x.Look = func(context.Context, model.Image, string, string) (d model.Description, asked bool, err error) {
+	x.models.Look = func(context.Context, model.Image, string, string) (d model.Description, asked bool, err error) {
 		return d, false, nil
 	}
 	set := toolstest.Set(t, x.tool())
@@ -131,7 +130,9 @@ func TestOffered(t *testing.T) {
 		stored []tools.Spec
 		want   int
 	}{{known: true, want: 1}, {want: 0}, {known: true, stored: []tools.Spec{{Name: "other"}}}, {stored: []tools.Spec{{Name: "vision_analyze"}}, want: 1}} {
-		set, err := extension.Open(t.Context(), []extension.Extension{New(Options{Offered: func(context.Context) bool { return c.known }})}, func(string) *extension.Session { return &extension.Session{} })
+		set, err := extension.Open(t.Context(), []extension.Extension{New()}, func(string) *extension.Session {
+			return &extension.Session{Models: extension.Models{Looks: func(context.Context) bool { return c.known }}}
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -185,7 +186,7 @@ func TestPicturesInPrivatePlacesAsk(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = ws.Close() })
-	x := &instance{Options{}, tools.Bounds{Files: ws, Sandbox: sandbox.New(sandbox.Config{Mode: sandbox.WorkspaceWrite, Roots: ws.Folders, Home: home})}}
+	x := &instance{extension.Models{}, nil, tools.Bounds{Files: ws, Sandbox: sandbox.New(sandbox.Config{Mode: sandbox.WorkspaceWrite, Roots: ws.Folders, Home: home})}}
 	set := toolstest.Set(t, x.tool())
 	for _, c := range []struct {
 		from string

@@ -18,8 +18,10 @@ func TestEachServiceHasAnOwner(t *testing.T) {
 	_, changes := set.Changes()
 	_, subagents := set.Spawner()
 	_, edits := set.Edits()
+	_, approver := set.ServerApprover()
 	for name, there := range map[string]bool{
 		"PageReader": pages, "Shell": shell, "Interpreter": python, "Changes": changes, "Spawner": subagents, "Edits": edits,
+		"ServerApprover": approver,
 	} {
 		if !there {
 			t.Errorf("no feature has the service %s", name)

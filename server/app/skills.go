@@ -19,19 +19,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 	"github.com/hermes-ls/hermes-ls/internal/redact"
 	"github.com/hermes-ls/hermes-ls/internal/trust"
-	"github.com/hermes-ls/hermes-ls/server"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
-
-// skillsExtension gives a session its skills.
-func skillsExtension(s *server.Service) func(*server.Core) extension.Extension {
-	return func(c *server.Core) extension.Extension {
-		return skills.Extension(skills.Options{
-			Home: s.Home,
-			Pass: func(vars []string) { c.Extensions().PassEnv(vars) },
-		})
-	}
-}
 
 func skillLimits(known *tools.Set) func(*config.Loaded) (any, error) {
 	return func(c *config.Loaded) (any, error) {
@@ -97,11 +86,6 @@ func namedByServer(c *config.Loaded, name string) bool {
 	return err != nil || slices.ContainsFunc(serverVariable.FindAllStringSubmatch(string(data), -1), func(m []string) bool { return m[1] == name })
 }
 
-// trusted tells the other extensions of the session about changed trust.
-func trusted(c *server.Core) extension.Extension {
-	return foldertrust.Extension(func() { c.Extensions().TrustChanged() })
-}
-
 func trustStore(c *config.Loaded) (any, error) { return foldertrust.Config{Store: trustOf(c)}, nil }
 
 // trustOf returns the store of trust.
@@ -124,8 +108,8 @@ func commandFiles(c *config.Loaded) (any, error) {
 }
 
 // agentsOf returns the agents of a session.
-func agentsOf(c *server.Core) (all []delegate.Agent) {
-	files, ok := extension.Find[*markdown.Instance](c.Extensions())
+func agentsOf(set *extension.Set) (all []delegate.Agent) {
+	files, ok := extension.Find[*markdown.Instance](set)
 	if !ok {
 		return nil
 	}
