@@ -82,12 +82,14 @@ func examine(ctx context.Context, loaded *config.Loaded) []finding {
 		sandboxFinding(ctx, loaded), environFinding(ctx, loaded), searchFinding(loaded), editorsFinding())
 }
 
-// hookFindings says which hooks cannot start. If there are no hooks, it returns none.
+// hookFindings says which hooks cannot start or never run. If there are no hooks, it returns none.
 func hookFindings(loaded *config.Loaded) []finding {
-	n, problems := hookscmd.Check(loaded)
+	n, unfit, problems := hookscmd.Check(loaded)
 	switch {
 	case len(problems) > 0:
 		return []finding{{"fail", "hooks", errors.Join(problems...).Error()}}
+	case len(unfit) > 0:
+		return []finding{{"note", "hooks", strings.Join(unfit, "; ")}}
 	case n == 0:
 		return nil
 	}

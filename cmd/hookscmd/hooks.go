@@ -40,7 +40,7 @@ func configured() (all []hooks.Hook, problems []error, l *config.Loaded, folder 
 		return nil, nil, nil, "", err
 	}
 	l = app.Config().Load(config.Home(os.Environ()), config.Options{Environ: os.Environ(), Folders: []string{folder}})
-	all, problems = hooks.Of(l)
+	all, problems = app.Hooks(l)
 	return all, problems, l, folder, nil
 }
 
@@ -66,7 +66,7 @@ func list() *cobra.Command {
 			}
 			lines := []line{}
 			for _, h := range all {
-				l := line{h.Event, h.Matcher, h.Command, h.Timeout.Seconds(), h.Sandbox, ""}
+				l := line{h.Event, h.Matcher, h.Command, h.Timeout.Seconds(), h.Sandbox, h.NeverRuns()}
 				if err := check(cmd.Context(), config.Home(os.Environ()), h, []string{folder}); err != nil {
 					l.Error = err.Error()
 				}
@@ -175,12 +175,15 @@ func runTest(cmd *cobra.Command, event, tool, file string) error {
 func doctor() *cobra.Command {
 	return &cobra.Command{
 		Use: "doctor", Short: "Check that each hook can start", Args: cli.NoArgs,
-		Long:    "Starts nothing. If a hook is invalid or cannot start, the exit code is 1.",
+		Long:    "Starts nothing. Also names hooks whose matcher fits no tool. If a hook is invalid or cannot start, the exit code is 1.",
 		Example: "  hermes-ls hooks doctor",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			n, problems := Check(app.Config().Load(config.Home(os.Environ()), config.Options{Environ: os.Environ()}))
+			n, unfit, problems := Check(app.Config().Load(config.Home(os.Environ()), config.Options{Environ: os.Environ()}))
 			if err := errors.Join(problems...); err != nil {
 				return err
+			}
+			for _, text := range unfit {
+				fmt.Fprintln(cmd.OutOrStdout(), text)
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "%s, all can start.\n", amount.Plural(n, "hook"))
 			return nil
@@ -198,19 +201,22 @@ func check(ctx context.Context, home string, h hooks.Hook, roots []string) error
 	return err
 }
 
-// Check returns the number of valid hooks, and the problems of hooks that are invalid or cannot
-// start.
-func Check(loaded *config.Loaded) (n int, problems []error) {
-	all, problems := hooks.Of(loaded)
+// Check returns the number of valid hooks, a text for each that never runs, and the problems of hooks that
+// are invalid or cannot start.
+func Check(loaded *config.Loaded) (n int, unfit []string, problems []error) {
+	all, problems := app.Hooks(loaded)
 	var roots []string
 	if folder, err := os.Getwd(); err == nil {
 		roots = []string{folder}
 	}
 	for _, h := range all {
+		if text := h.NeverRuns(); text != "" {
+			unfit = append(unfit, fmt.Sprintf("%s, %s: %s", h.Event, h.Name(), text))
+		}
 		err := check(context.Background(), loaded.Home, h, roots)
 		if err != nil && !slices.ContainsFunc(problems, func(p error) bool { return errors.Is(p, err) }) {
 			problems = append(problems, fmt.Errorf("%s, %s: %w", h.Event, h.Name(), err))
 		}
 	}
-	return len(all), problems
+	return len(all), unfit, problems
 }

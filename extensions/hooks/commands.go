@@ -1,6 +1,7 @@
 package hooks
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -25,7 +26,7 @@ func (x *instance) list(context.Context, string) (string, error) {
 	var b strings.Builder
 	b.WriteString("| event | tools | program | state |\n| --- | --- | --- | --- |\n")
 	for _, h := range x.hooks {
-		state := "ready"
+		state := cmp.Or(h.unfit, "ready")
 		if err := x.check(h); err != nil {
 			state = "cannot start: " + err.Error()
 		}

@@ -102,6 +102,7 @@ type Hook struct {
 	matcher    *regexp.Regexp // nil: all tools
 	words      []string
 	invalid    error  // why the hook cannot run; nil: it can
+	unfit      string // why it never runs; empty: it may
 	runner     Runner // runs in place of a program; nil: the program runs
 }
 

@@ -70,7 +70,7 @@ func (x *instance) Close(context.Context) error {
 	return nil
 }
 
-// opened reports hooks that cannot start. Invalid hooks are problems of the configuration.
+// opened reports hooks that cannot start or never run. Invalid hooks are problems of the configuration.
 func (x *instance) opened([]any) (start func()) {
 	if len(x.hooks) == 0 {
 		return nil
@@ -79,6 +79,8 @@ func (x *instance) opened([]any) (start func()) {
 		for _, h := range x.hooks {
 			if err := x.check(h); err != nil && h.invalid == nil {
 				x.session.Notify(fmt.Sprintf("The hook %q for %s cannot start: %v", h.Name(), h.Event, err))
+			} else if h.unfit != "" {
+				x.session.Notify(fmt.Sprintf("The hook %q for %s: %s", h.Name(), h.Event, h.unfit))
 			}
 		}
 	}

@@ -45,6 +45,7 @@ func newBed(t *testing.T, section string, scripts map[string]string) *bed {
 		t.Fatal(err)
 	}
 	all, _ := hooks.Parse(value)
+	hooks.Judge(all)
 	e := hooks.New(hooks.Options{Dir: filepath.Join(b.dir, "cwd"), Environ: func(context.Context, []string) []string { return []string{"PATH=" + os.Getenv("PATH")} }})
 	b.set, err = extension.Open(t.Context(), []extension.Extension{e}, func(name string) *extension.Session {
 		return &extension.Session{ID: "s", Name: name, Cwd: "/work", Folders: func() []string { return []string{"/work"} },
@@ -342,6 +343,40 @@ func TestMatchersOfClaudeCode(t *testing.T) {
 		if len(all) != 1 || len(problems) > 0 || !all[0].Runs("PreToolUse", tool) || all[0].Runs("PreToolUse", "terminal") {
 			t.Errorf("%s does not fit %s alone: %v", matcher, tool, problems)
 		}
+	}
+}
+
+// TestMatcherOfNoTool checks that a matcher for which there can be no tool is found, and no other one.
+func TestMatcherOfNoTool(t *testing.T) {
+	t.Parallel()
+	for matcher, want := range map[string]string{
+		"terminal": "", "Bash": "", "Bash|nothing": "", "(?i)BASH": "", "read_.*": "", ".*": "", "*": "", "": "", "LS": "", "NotebookEdit": "", "patch|write_file": "",
+		"mcp__db__query": "", "mcp__.*": "", "mcp_db_query": "", ".*delete.*": "", "(mcp__a|x)__y": "", "[a-z_]+__write": "", "(?i)MCP__DB__.*": "",
+		"terminel": "fits no tool", "^shell_$": "fits no tool", "Terminal|Shell": "fits no tool", "mc": "fits no tool", "git_.*": "fits no tool", "(?:a|b)+": "fits no tool",
+		"bash": `fits no tool. Write "terminal"`, "edit_file": `fits no tool. Write "patch"`, "^read$": "fits no tool", "MCP__DB__.*": "fits no tool",
+	} {
+		all, problems := hooks.Parse(map[string]any{"pre_tool_call": []any{map[string]any{"matcher": matcher, "command": "true"}}, "on_session_start": []any{map[string]any{"matcher": "startup", "command": "true"}}})
+		hooks.Judge(all)
+		if len(all) != 2 || len(problems) > 0 {
+			t.Fatalf("%q: %v", matcher, problems)
+		}
+		for _, h := range all {
+			got := h.NeverRuns()
+			if h.Matcher == "startup" || want == "" {
+				if got != "" {
+					t.Errorf("%q: %s", h.Matcher, got)
+				}
+			} else if !strings.Contains(got, want) {
+				t.Errorf("%q: %q, want %q", matcher, got, want)
+			}
+		}
+	}
+	b := newBed(t, `{"PreToolUse":[{"matcher":"bash","command":"sh -c true"}],"post_tool_call":[{"matcher":"terminal","command":"sh -c true"}]}`, nil)
+	if start := b.set.Opened(nil); start != nil {
+		start()
+	}
+	if len(b.notices) != 1 || !strings.Contains(b.notices[0], `The hook "sh -c true" for pre_tool_call: it never runs, because its matcher "bash" fits no tool. Write "terminal"`) {
+		t.Errorf("%q", b.notices)
 	}
 }
 

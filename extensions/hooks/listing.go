@@ -10,11 +10,11 @@ type listed struct {
 	Error   string `json:"error,omitempty"`
 }
 
-// entries lists the hooks. A hook that cannot start is listed with an error.
+// entries lists the hooks. A hook that cannot start or never runs is listed with an error.
 func (x *instance) entries(context.Context) (map[string]any, error) {
 	all := []listed{}
 	for _, h := range x.hooks {
-		l := listed{Event: h.Event, Matcher: h.Matcher, Command: h.Command}
+		l := listed{Event: h.Event, Matcher: h.Matcher, Command: h.Command, Error: h.unfit}
 		if err := x.check(h); err != nil {
 			l.Error = err.Error()
 		}

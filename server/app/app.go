@@ -150,8 +150,18 @@ func exported(ctx context.Context, s *server.Service, id string) (path string, e
 }
 
 func configuredHooks(c *config.Loaded) (any, error) {
-	all, problems := hooks.Of(c)
+	all, problems := Hooks(c)
 	return all, errors.Join(problems...)
+}
+
+// Hooks returns the hooks of the configuration, and the problems of invalid ones. The tools of plugins
+// are unknown before they run: if any plugin is enabled, no matcher is said to fit no tool.
+func Hooks(c *config.Loaded) (all []hooks.Hook, problems []error) {
+	all, problems = hooks.Of(c)
+	if len(config.SectionOf[plugins.Settings](c, plugins.Section().Name).Enabled) == 0 {
+		hooks.Judge(all)
+	}
+	return all, problems
 }
 
 func mcpServers(s *server.Service) extension.Extension {

@@ -5,6 +5,7 @@ package alias
 
 import (
 	_ "embed"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -228,8 +229,15 @@ func adviceFor(tool, param string) string {
 	return ""
 }
 
+// Tools returns the names of our tools.
+func Tools() []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(parsed().of)), func(name string) bool { return !Ours(name) })
+}
+
 // Ours reports whether name is one of our tools in the table.
-func Ours(name string) bool { return parsed().of[name] != nil && name != "*" && name != "~" }
+func Ours(name string) bool {
+	return parsed().of[name] != nil && name != "*" && name != "~" && name != "?"
+}
 
 // Parameter reports whether a tool accepts a parameter of another agent under this name.
 func Parameter(tool, name string) bool {
