@@ -249,7 +249,7 @@ func (b *problemBed) ask(name, args string) string {
 	x.End()
 	x = b.model.Next()
 	var text strings.Builder
-	for _, message := range x.Request.Messages[before:] {
+	for _, message := range x.Request.Messages[min(before, len(x.Request.Messages)-1):] { // a compaction may have come between
 		text.WriteString(message.Text())
 	}
 	x.Text("done")
@@ -264,7 +264,8 @@ func (b *problemBed) wait(want string) {
 	b.t.Helper()
 	for began := time.Now(); !strings.Contains(b.told.String(), want); {
 		if time.Since(began) > 2*time.Minute {
-			b.t.Fatalf("the model is not told %q:\n%s", want, b.told.String())
+			text := b.told.String()
+			b.t.Fatalf("the model is not told %q:\n%s", want, text[max(0, len(text)-4000):])
 		}
 		b.ask("read_file", `{"path":"b.x","limit":1}`)
 		time.Sleep(50 * time.Millisecond)
@@ -282,9 +283,13 @@ func (b *problemBed) lsp(file, text, args string) {
 	b.t.Helper()
 	before, _, _ := strings.Cut(b.Text(file), text)
 	args = fmt.Sprintf(`{"path":%q,"line":%d,%s}`, file, 1+strings.Count(before, "\n"), args)
-	for began := time.Now(); !strings.Contains(b.ask("lsp", args), `"changed":[`); {
+	for began := time.Now(); ; time.Sleep(50 * time.Millisecond) {
+		answer := b.ask("lsp", args)
+		if strings.Contains(answer, `"changed":[`) {
+			return
+		}
 		if time.Since(began) > 2*time.Minute {
-			b.t.Fatalf("%s is not made:\n%s", args, b.told.String())
+			b.t.Fatalf("%s is not made:\n%s", args, answer)
 		}
 	}
 }
