@@ -55,7 +55,7 @@ func (g *Guard) readSettings(paths []string) {
 		switch {
 		case err != nil:
 			delete(g.configs, path)
-		case ok && (marked{info: k.info}).same(info):
+		case ok && (marked{info: k.info}).same(info) && g.review.lasts(info):
 		case !info.Mode().IsRegular() && info.Mode()&fs.ModeSymlink == 0, info.Size() > safefile.Settings:
 			g.configs[path] = known{info: info, err: fmt.Errorf("it is not a file of settings (%v, %d bytes)", info.Mode(), info.Size())}
 		default:

@@ -38,8 +38,9 @@ func (g *Guard) importsOf(path string) []protected.Import {
 	}
 	g.mu.Lock()
 	known, ok := g.imports[path]
+	ok = ok && known.same(info) && g.review.lasts(info)
 	g.mu.Unlock()
-	if ok && known.same(info) {
+	if ok {
 		return known.names
 	}
 	names := protected.ReadImports(path)
@@ -142,8 +143,8 @@ const onlyLink = "link "
 
 // joinImports decides about files that are imported now and were not before. Such a file is a part of the
 // change that imports it: if the user denies the change, nothing imports the file any more. If the
-// change needs no review, a file that has not been changed since the first command needs none either. It
-// is called with the mutex.
+// change needs no review, a file that has not been changed since the first command, nor moved, needs none
+// either. It is called with the mutex.
 func (g *Guard) joinImports(s *Scene, fresh []string, groups map[string]*Change) {
 	changed := map[string]*Change{}
 	for _, c := range groups {
@@ -162,13 +163,23 @@ func (g *Guard) joinImports(s *Scene, fresh []string, groups map[string]*Change)
 			c.brings[key] = s.items[key]
 			continue
 		}
-		info, err := os.Lstat(path)
-		if since := g.review.since.Add(-clockStep); err == nil && time.Unix(0, changeTime(info)).Before(since) {
+		if g.review.untouched(path, s.roots) {
 			g.review.approved[key] = s.items[key]
 			continue
 		}
 		groups[key] = &Change{Path: path, Asks: true, aside: true, after: map[string]string{key: s.items[key]}, before: map[string]string{}}
 	}
+}
+
+// untouched reports whether neither a file nor a folder around it, below the roots, has been changed since the first of the
+// running programs started. A renamed folder brings files with old change times. It is called with the mutex.
+func (r *review) untouched(path string, roots []string) bool {
+	for ; fspath.UnderAny(path, roots) && !slices.Contains(roots, path); path = filepath.Dir(path) {
+		if info, err := os.Lstat(path); err != nil || !r.unchanged(info) {
+			return false
+		}
+	}
+	return true
 }
 
 // mostLeading bounds the files and links by which a path is imported.

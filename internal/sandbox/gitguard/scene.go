@@ -584,8 +584,9 @@ func (g *Guard) markFile(root *os.Root, dir, name string, info fs.FileInfo) stri
 	}
 	g.mu.Lock()
 	known, ok := g.marks[key]
+	ok = ok && known.same(info) && g.review.lasts(info)
 	g.mu.Unlock()
-	if ok && known.same(info) {
+	if ok {
 		return known.text
 	}
 	text := fmt.Sprintf("%v %d", info.Mode(), info.Size())
@@ -670,4 +671,18 @@ const clockStep = 50 * time.Millisecond
 // stampIsFinal reports whether a further change would give the file another stamp.
 func stampIsFinal(info fs.FileInfo) bool {
 	return time.Since(time.Unix(0, changeTime(info))) > clockStep
+}
+
+// lasts reports whether a file still has the content that was read when it had this change time. A program that
+// has mapped the file into its memory can change it later without a new change time, but its first change sets
+// one. So a file that was changed since the first of the running programs started is read again. It is called
+// with the mutex.
+func (r *review) lasts(info fs.FileInfo) bool {
+	return r.running == 0 && r.since.IsZero() || r.unchanged(info)
+}
+
+// unchanged reports whether a file, or the entry of a folder, has not been changed since the first of the running
+// programs started.
+func (r *review) unchanged(info fs.FileInfo) bool {
+	return time.Unix(0, changeTime(info)).Before(r.since.Add(-clockStep))
 }
