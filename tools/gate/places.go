@@ -297,9 +297,10 @@ func openingOf(v policy.Verdict) sandbox.Opening {
 }
 
 // gitTakes are git commands that put files of a repository into the workspace, gitReads the others,
-// and besideGit programs that write nothing in the same line.
+// and besideGit programs that write nothing in the same line. "git apply" and "git am" are none of them: they take
+// changes from a file, which a command may have made.
 var (
-	gitTakes  = strings.Fields("am apply checkout cherry-pick clean clone merge mv pull rebase reset restore revert rm stash submodule switch worktree")
+	gitTakes  = strings.Fields("checkout cherry-pick clean clone merge mv pull rebase reset restore revert rm stash submodule switch worktree")
 	gitReads  = strings.Fields("add branch commit config diff fetch init log push remote rev-parse show status tag")
 	besideGit = strings.Fields("cd pwd echo true ls cat head tail")
 )
