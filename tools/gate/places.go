@@ -10,7 +10,6 @@ import (
 	"sync/atomic"
 
 	"github.com/hermes-ls/hermes-ls/internal/escape"
-	"github.com/hermes-ls/hermes-ls/internal/safefile"
 	"github.com/hermes-ls/hermes-ls/internal/sandbox"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/tools"
@@ -271,7 +270,7 @@ func (p Places) shown(changes []sandbox.Change) []tools.FileEdit {
 	for _, c := range changes {
 		paths, made := c.Files(mostDiffs - len(written))
 		for _, path := range paths {
-			text, err := safefile.Read(path, shownFile)
+			text, err := c.Read(path, shownFile)
 			if err != nil {
 				continue // the title names it
 			}

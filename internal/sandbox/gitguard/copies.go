@@ -97,6 +97,14 @@ func (c *copies) of(path, mark string) map[string]content {
 	return all
 }
 
+// text returns the text of a file with a mark.
+func (c *copies) text(mark string) (text []byte, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	one, ok := c.files[mark]
+	return one.text, ok && one.link == ""
+}
+
 // restoring writes a missing file, with its content from the input, or a link. Its arguments are a
 // folder, the file's path in it, its mode, and the target of the link.
 const restoring = `set -eC

@@ -167,7 +167,7 @@ func (g *Guard) joinImports(s *Scene, fresh []string, groups map[string]*Change)
 			g.review.approved[key] = s.items[key]
 			continue
 		}
-		groups[key] = &Change{Path: path, Asks: true, aside: true, after: map[string]string{key: s.items[key]}, before: map[string]string{}}
+		groups[key] = &Change{Path: path, Asks: true, aside: true, copies: &g.copies, after: map[string]string{key: s.items[key]}, before: map[string]string{}}
 	}
 }
 

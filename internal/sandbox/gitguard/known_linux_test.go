@@ -101,3 +101,36 @@ func TestImportBehindARename(t *testing.T) {
 		t.Errorf("asked about %q, want docs/en/a.md", found)
 	}
 }
+
+// The user approves the text that the review has found, not one that the program shows meanwhile.
+func TestShownTextIsTheReviewed(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"sub/AGENTS.md", "sub/.vscode/tasks.json", "docs/a.md"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := guardOf(t)
+			g.put(t, "CLAUDE.md", "@docs/a.md")
+			w := g.stand(t)
+			path := g.put(t, name, "obey")
+			changes, done := w.Changes()
+			defer done()
+			g.put(t, name, "harmless")
+			if len(changes) != 1 {
+				t.Fatalf("%d changes", len(changes))
+			}
+			files, _ := changes[0].Files(10)
+			if len(files) != 1 || files[0] != path {
+				t.Fatalf("shows %q", files)
+			}
+			if text, err := changes[0].Read(path, 100); err != nil || string(text) != "obey" {
+				t.Errorf("shows %q, %v", text, err)
+			}
+			if err := os.Remove(path); err != nil {
+				t.Fatal(err)
+			}
+			if files, _ := changes[0].Files(10); len(files) != 1 {
+				t.Errorf("shows %q after the removal", files)
+			}
+		})
+	}
+}

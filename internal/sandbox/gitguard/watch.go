@@ -4,12 +4,14 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"iter"
 	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/hermes-ls/hermes-ls/internal/safefile"
 	"github.com/hermes-ls/hermes-ls/internal/sandbox/fspath"
 )
 
@@ -268,34 +270,90 @@ type Change struct {
 	before map[string]string
 	brings map[string]string // items of unchanged files that are imported by the change
 	aside  bool              // it may be a file of the user's, and is only moved aside
+	copies *copies           // of the files, as they were found
 }
 
 // mostLooked is how many entries of a directory [Change.Files] looks at.
 const mostLooked = 1000
 
-// Files returns at most limit regular files that were made or changed, also in directories. made
-// reports whether all are new.
+// Files returns at most limit regular files that were made or changed, also in directories. Those of a known directory are
+// the ones that the review has found. made reports whether all are new.
 func (c Change) Files(limit int) (paths []string, made bool) {
 	made = true
-	for _, key := range slices.Concat(slices.Sorted(maps.Keys(c.after)), slices.Sorted(maps.Keys(c.brings))) {
+	add := func(path string) {
+		if len(paths) < limit && !slices.Contains(paths, path) {
+			paths = append(paths, path)
+		}
+	}
+	for key, value := range c.found() {
 		kind, path, _ := parts(key)
 		if kind == settingItem || kind == todoItem || kind == cutItem {
 			continue // a part of a file, or a folder
 		}
 		_, had := c.before[key]
 		made = made && !had && c.brings[key] == ""
+		if strings.HasPrefix(value, "-") {
+			add(path)
+			continue
+		}
+		if list := c.copies.list(path, value); list != nil {
+			for _, f := range list {
+				if strings.HasPrefix(f.mark, "-") {
+					add(f.path)
+				}
+			}
+			continue
+		}
 		looked := 0
 		_ = filepath.WalkDir(path, func(path string, d fs.DirEntry, err error) error { // unreadable files are not shown
 			if looked++; looked > mostLooked || len(paths) >= limit {
 				return fs.SkipAll
 			}
-			if err == nil && d.Type().IsRegular() && !slices.Contains(paths, path) {
-				paths = append(paths, path)
+			if err == nil && d.Type().IsRegular() {
+				add(path)
 			}
 			return nil
 		})
 	}
 	return paths, made
+}
+
+// found returns the changed and the imported items, in the order of their keys.
+func (c Change) found() iter.Seq2[string, string] {
+	return func(yield func(key, value string) bool) {
+		for _, items := range []map[string]string{c.after, c.brings} {
+			for _, key := range slices.Sorted(maps.Keys(items)) {
+				if !yield(key, items[key]) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Read returns the text of a file of [Change.Files] as the review has found it: a program can change the file
+// before the user sees it. If the text is not kept, and the file has another one by now, Read returns an error.
+func (c Change) Read(path string, limit int64) ([]byte, error) {
+	mark := ""
+	for key, value := range c.found() {
+		_, at, _ := parts(key)
+		if at == path {
+			mark = value
+		}
+		for _, f := range c.copies.list(at, value) {
+			if f.path == path {
+				mark = f.mark
+			}
+		}
+	}
+	if text, ok := c.copies.text(mark); ok && int64(len(text)) <= limit {
+		return text, nil
+	}
+	text, err := safefile.Read(path, limit)
+	if sum := sumsOf(text)[0]; err == nil && strings.HasPrefix(mark, "-") && !slices.Contains(strings.Fields(mark), sum) {
+		return nil, fmt.Errorf("%s has changed during the review", path)
+	}
+	return text, err
 }
 
 // Keep marks changes as reviewed.
@@ -391,7 +449,7 @@ func (g *Guard) compare(s *Scene, o Opening) (all []Change) {
 		}
 		c := groups[group]
 		if c == nil {
-			c = &Change{Path: path, after: map[string]string{}, before: map[string]string{}, Asks: kind != ownItem}
+			c = &Change{Path: path, after: map[string]string{}, before: map[string]string{}, Asks: kind != ownItem, copies: &g.copies}
 			groups[group] = c
 		}
 		c.after[key] = value
