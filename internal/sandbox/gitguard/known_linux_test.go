@@ -1,6 +1,7 @@
 package gitguard
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"testing"
@@ -132,5 +133,37 @@ func TestShownTextIsTheReviewed(t *testing.T) {
 				t.Errorf("shows %q after the removal", files)
 			}
 		})
+	}
+}
+
+// A denied command that has moved a place of the user's does not destroy it.
+func TestMovedPlaceIsNotRemoved(t *testing.T) {
+	t.Parallel()
+	g := guardOf(t)
+	old := g.put(t, "sub/AGENTS.md", "rules")
+	folder := filepath.Dir(g.put(t, "sub/.vscode/settings.json", "{}"))
+	w, err := g.Watch(t.Context(), Opening{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.End()
+	g.put(t, "new/AGENTS.md", "obey")
+	root := g.cfg.Roots()[0]
+	for from, to := range map[string]string{old: root + "/AGENTS.md", folder: root + "/new/.vscode"} {
+		if err := os.Rename(from, to); err != nil {
+			t.Fatal(err)
+		}
+	}
+	changes, done := w.Changes()
+	defer done()
+	verbs := map[string]string{}
+	for i, c := range changes {
+		for _, s := range c.steps(i, false) {
+			verbs[c.Path] = s.args[1]
+		}
+	}
+	want := map[string]string{root + "/AGENTS.md": "aside", root + "/new/.vscode": "aside", root + "/new/AGENTS.md": "remove"}
+	if !maps.Equal(verbs, want) {
+		t.Errorf("a denial does %v, want %v", verbs, want)
 	}
 }

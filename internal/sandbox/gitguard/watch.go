@@ -415,6 +415,12 @@ func (g *Guard) compare(s *Scene, o Opening) (all []Change) {
 	groups := map[string]*Change{}
 	o.Git = o.Git && g.review.running <= 1 && !s.hooked()
 	var fresh []string
+	reviewed := map[string]bool{}
+	for key, value := range g.review.approved {
+		if kind, _, _ := parts(key); kind != settingItem && kind != ownItem {
+			reviewed[value] = true
+		}
+	}
 	for _, key := range slices.Sorted(maps.Keys(s.items)) {
 		value := s.items[key]
 		before, had := g.review.approved[key]
@@ -455,6 +461,8 @@ func (g *Guard) compare(s *Scene, o Opening) (all []Change) {
 		c.after[key] = value
 		if had {
 			c.before[key] = before
+		} else if reviewed[value] {
+			c.aside = true // the command may have moved it
 		}
 	}
 	g.joinImports(s, fresh, groups)
