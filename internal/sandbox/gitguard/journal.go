@@ -73,7 +73,11 @@ func (g *Guard) takeJournal(roots []string) (left map[string]string) {
 	}
 	g.tellLeft(dir)
 	left = takeOver(dir, true)
-	f, err := os.CreateTemp(dir, fmt.Sprint(os.Getpid(), "-*.lock"))
+	name := fmt.Sprint(os.Getpid(), "-*.lock")
+	f, err := os.CreateTemp(dir, name)
+	if os.IsNotExist(err) && os.MkdirAll(dir, 0o700) == nil { // another session has ended and removed it
+		f, err = os.CreateTemp(dir, name)
+	}
 	if err != nil {
 		return left
 	}
@@ -83,9 +87,14 @@ func (g *Guard) takeJournal(roots []string) (left map[string]string) {
 	if err != nil {
 		return left
 	}
+	made := &journal{lock: lock, path: journalOf(path), roots: roots}
 	g.mu.Lock()
-	g.review.journal = &journal{lock: lock, path: journalOf(path), roots: roots}
-	g.mu.Unlock()
+	defer g.mu.Unlock()
+	if g.closed && left == nil {
+		made.close(true) // the session has ended meanwhile
+		return nil
+	}
+	g.review.journal = made
 	return left
 }
 
@@ -185,10 +194,12 @@ const asideName = ".aside"
 // leave notifies the user of changes undone without a review. If Ends is nil, it keeps the text for
 // the next session.
 func (g *Guard) leave(by, aside []string) {
-	j := g.review.journal
 	if len(aside) == 0 {
 		return
 	}
+	g.mu.Lock()
+	j := g.review.journal
+	g.mu.Unlock()
 	const most = 20
 	text := strings.Join(aside[:min(len(aside), most)], ", ")
 	if more := len(aside) - most; more > 0 {
@@ -234,6 +245,7 @@ func (j *journal) close(reviewed bool) {
 	if reviewed {
 		os.Remove(j.path)                                        // no command runs
 		os.Remove(strings.TrimSuffix(j.path, ".json") + ".lock") // as above
+		os.Remove(filepath.Dir(j.path))                          // others may use it
 	}
 	j.lock.Close() // was written
 }
