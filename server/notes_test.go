@@ -182,7 +182,7 @@ func TestInstructionsThatOthersBrought(t *testing.T) {
 	t.Parallel()
 	home, cwd := instructed(t, "", map[string]string{
 		"home/AGENTS.md":     "Rules of the user.",
-		".claude/CLAUDE.md":  "Claude's rules. @../docs/more.txt\n@gone.md @../.env",
+		".claude/CLAUDE.md":  "Claude's rules. @../docs/more.txt\n@gone.md @../.env @../../out.md",
 		"docs/more.txt":      "Imported rules.",
 		".env":               "SECRET=1",
 		"CLAUDE.local.md":    "\xff\xfeL\x00o\x00c\x00a\x00l\x00 \x00r\x00u\x00l\x00e\x00s\x00.\x00",
@@ -214,7 +214,7 @@ func TestInstructionsThatOthersBrought(t *testing.T) {
 		t.Errorf("the result lacks the instructions: %s", got)
 	}
 	told := strings.Join(user.notices(), "\n")
-	for _, want := range []string{".claude/CLAUDE.md:2: the import @gone.md is not read", "@../.env is not read: it is a place of secrets", ".hermes.md:2: the instructions are not read: its encoding is not known"} {
+	for _, want := range []string{".claude/CLAUDE.md:2: the import @gone.md is not read: there is no such file", "@../.env is not read: it is a place of secrets", "@../../out.md is not read: it is outside the workspace", ".hermes.md:2: the instructions are not read: its encoding is not known"} {
 		if strings.Count(told, want) != 1 {
 			t.Errorf("%q is not told once:\n%s", want, told)
 		}

@@ -28,6 +28,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/lazyregexp"
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 	"github.com/hermes-ls/hermes-ls/internal/textfile"
+	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
@@ -184,9 +185,22 @@ func (x *instance) reader(ctx context.Context, above map[string]func(string) ([]
 			return data, err
 		},
 		Missing: func(from string, line int, name string, err error) {
-			x.tell(fmt.Sprintf("%s:%d: the import @%s is not read: %v", x.session.Files.Name(from), line, name, err))
+			x.tell(fmt.Sprintf("%s:%d: the import @%s is not read: %s", x.session.Files.Name(from), line, name, whyUnread(err)))
 		},
 	}
+}
+
+// whyUnread returns the reason for the user. The errors of the workspace have advice for the model.
+func whyUnread(err error) string {
+	switch {
+	case errors.Is(err, workspace.ErrNotFound), errors.Is(err, fs.ErrNotExist):
+		return "there is no such file"
+	case errors.Is(err, workspace.ErrOutside):
+		return "it is outside the workspace"
+	case errors.Is(err, workspace.ErrTooLarge):
+		return "it is too large"
+	}
+	return err.Error()
 }
 
 // unread notifies the user of an instruction file that cannot be read as text.
