@@ -100,7 +100,7 @@ func (s *Service) unreported(problems []config.Problem) []string {
 	for _, p := range problems {
 		if text := p.String(); !s.reported[text] {
 			s.reported[text] = true
-			s.Log.Warn("configuration", "problem", text)
+			s.Log.Info("configuration", "problem", text) // the user gets a notice; run writes warnings to the same terminal
 			fresh = append(fresh, "Configuration: "+text)
 		}
 	}
