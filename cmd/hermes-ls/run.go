@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -15,6 +16,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/hermes-ls/hermes-ls/agent"
+	"github.com/hermes-ls/hermes-ls/agent/store"
 	"github.com/hermes-ls/hermes-ls/cmd/cli"
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
@@ -26,6 +28,8 @@ import (
 type runFlags struct {
 	model, approve, mode string
 	json                 bool
+	newest               bool   // go on with the newest session of the folder
+	session              string // go on with this session: an id, or its beginning
 	log                  logFlags
 }
 
@@ -36,6 +40,7 @@ func runCommand() *cobra.Command {
 		Short: "Run one prompt in the current directory, without an editor",
 		Example: "  hermes-ls run \"what does this project do?\"\n" +
 			"  git diff | hermes-ls run --approve never -\n" +
+			"  hermes-ls run --continue \"now add a test\"\n" +
 			"  hermes-ls run --json \"fix the failing test\" > events.jsonl",
 		Long: "The answer goes to stdout, progress to stderr. A PROMPT of - is read from stdin.\n" +
 			"Exit code: 0 answered, 1 failed, 2 bad usage, 130 interrupted.",
@@ -57,6 +62,8 @@ func runCommand() *cobra.Command {
 	cmd.Flags().StringVar(&flags.model, "model", "", "model `id` instead of the configured one")
 	cmd.Flags().StringVar(&flags.approve, "approve", "ask", "approvals: `ask|never|always`; without a terminal, ask denies")
 	cmd.Flags().StringVar(&flags.mode, "mode", "", "`mode` of the session: ask, careful, auto or plan")
+	cmd.Flags().BoolVar(&flags.newest, "continue", false, "go on with the newest session of the folder")
+	cmd.Flags().StringVar(&flags.session, "session", "", "go on with the session of this `id`, or of the beginning of one")
 	cmd.Flags().BoolVar(&flags.json, "json", false, "print one JSON event a line instead of the answer")
 	flags.log.add(cmd.Flags(), "warn")
 	return cmd
@@ -68,6 +75,9 @@ func (f runFlags) check() error {
 	}
 	if f.mode != "" && !slices.ContainsFunc(server.Modes(), func(m server.Choice) bool { return m.ID == f.mode }) {
 		return cli.OneOf("--mode", f.mode, "say ask, careful, auto or plan", "ask", "careful", "auto", "plan")
+	}
+	if f.newest && f.session != "" {
+		return usage(fmt.Errorf("--continue and --session name a session each; give one of them"))
 	}
 	return nil
 }
@@ -107,7 +117,7 @@ func runPrompt(cmd *cobra.Command, flags runFlags, prompt agent.Input) error {
 		return fmt.Errorf("finding the current directory: %w", err)
 	}
 	host := newTerminalHost(cmd, flags)
-	session, err := service.NewSession(ctx, server.Place{Cwd: cwd}, host)
+	session, err := flags.open(ctx, service, cwd, host)
 	if err != nil {
 		return host.failed(err)
 	}
@@ -118,6 +128,44 @@ func runPrompt(cmd *cobra.Command, flags runFlags, prompt agent.Input) error {
 	}
 	reason, err := session.Prompt(ctx, prompt, nil)
 	return outcome(ctx, host, session.ID(), reason, err)
+}
+
+// open opens the session of the prompt: a new one, or the one that the flags name.
+func (f runFlags) open(ctx context.Context, service *server.Service, cwd string, host server.Host) (*server.Session, error) {
+	if !f.newest && f.session == "" {
+		return service.NewSession(ctx, server.Place{Cwd: cwd}, host)
+	}
+	head, err := f.stored(ctx, service.Store(), cwd)
+	if err != nil {
+		return nil, err
+	}
+	session, err := service.LoadSession(ctx, head.ID, server.Place{Cwd: cwd, Folders: head.Folders}, host)
+	if err == nil && f.model != "" && head.Preferred != "" { // a model chosen for the session precedes the configured one
+		err = session.SetOption(ctx, "model", f.model)
+	}
+	return session, err
+}
+
+// stored returns the stored session that the flags name.
+func (f runFlags) stored(ctx context.Context, sessions *store.Store, cwd string) (store.Session, error) {
+	if f.newest {
+		page, _, err := sessions.List(ctx, store.Filter{Cwd: cwd, NoSubagents: true, Limit: 1})
+		if err == nil && len(page) == 0 {
+			err = fmt.Errorf("there is no session of %s to go on with. Leave out --continue to start one", cwd)
+		}
+		if err != nil {
+			return store.Session{}, err
+		}
+		return page[0], nil
+	}
+	id, err := sessions.Resolve(ctx, f.session)
+	if errors.Is(err, store.ErrNotFound) {
+		return store.Session{}, usage(fmt.Errorf("there is no session %q; hermes-ls sessions list names those there are", f.session))
+	}
+	if err != nil {
+		return store.Session{}, err
+	}
+	return sessions.Session(ctx, id)
 }
 
 func outcome(ctx context.Context, host *terminalHost, id string, reason agent.StopReason, err error) error {
