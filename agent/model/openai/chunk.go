@@ -309,6 +309,9 @@ func finish(reason string) model.Finish {
 // thoughts.
 type answerText struct{ text, thought string }
 
+// textParts collects the texts of parts.
+type textParts struct{ text, thought strings.Builder }
+
 // UnmarshalJSON implements [json.Unmarshaler]. It accepts values without text.
 func (c *answerText) UnmarshalJSON(raw []byte) error {
 	*c = answerText{}
@@ -319,12 +322,14 @@ func (c *answerText) UnmarshalJSON(raw []byte) error {
 	if err := json.Unmarshal(raw, &value); err != nil {
 		return err
 	}
-	c.add(value, false)
+	var parts textParts
+	parts.add(value, false)
+	c.text, c.thought = parts.text.String(), parts.thought.String()
 	return nil
 }
 
 // add adds a part. thought reports whether it belongs to a thought.
-func (c *answerText) add(value any, thought bool) {
+func (c *textParts) add(value any, thought bool) {
 	switch v := value.(type) {
 	case []any:
 		for _, one := range v {
@@ -341,11 +346,11 @@ func (c *answerText) add(value any, thought bool) {
 		}
 	case string:
 		if thought {
-			c.thought += v
+			c.thought.WriteString(v)
 		} else {
-			c.text += v
+			c.text.WriteString(v)
 		}
 	case float64:
-		c.text += strconv.FormatFloat(v, 'f', -1, 64)
+		c.text.WriteString(strconv.FormatFloat(v, 'f', -1, 64))
 	}
 }
