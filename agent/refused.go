@@ -29,11 +29,14 @@ func refusedHistory(err error) *model.Error {
 	return nil
 }
 
-// ofTemplate reports whether a refusal comes from the chat template of a local model. Such a
-// failure depends on the messages.
+// ofTemplate reports whether a server error comes from the chat template of a local model. Such a
+// failure depends on the messages. Servers pass on the errors of Jinja, of Python and of minja.
 func ofTemplate(message string) bool {
 	message = strings.ToLower(message)
-	for _, words := range []string{"jinja", "chat template", "chat_template", "parse tool call", "tool call arguments"} {
+	for _, words := range []string{
+		"jinja", "chat template", "chat_template", "parse tool call", "tool call arguments", "must alternate", "message role",
+		"nonetype", "typeerror", "keyerror", "has no attribute", "is undefined", "is not callable", "is not iterable", "at row ",
+	} {
 		if strings.Contains(message, words) {
 			return true
 		}

@@ -1,6 +1,7 @@
 package agent_test
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -28,6 +29,12 @@ func TestRefusedHistory(t *testing.T) {
 		"by the name of the tool in a namespace": func(*fakemodel.Exchange, int) *model.Error {
 			return &model.Error{Message: "Function call is missing a thought_signature in functionCall parts. function call `default_api:write`, position 4."}
 		},
+		"by its chat template": func(*fakemodel.Exchange, int) *model.Error {
+			return &model.Error{Kind: model.ErrServer, Status: 500, Message: `can only concatenate str (not "NoneType") to str`}
+		},
+		"by its chat template in C++": func(*fakemodel.Exchange, int) *model.Error {
+			return &model.Error{Kind: model.ErrServer, Status: 500, Message: "Value is not callable: null at row 58, column 30"}
+		},
 		"not at all": func(*fakemodel.Exchange, int) *model.Error { return &model.Error{Message: "Bad Request"} },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -40,7 +47,7 @@ func TestRefusedHistory(t *testing.T) {
 				if bad >= 0 {
 					refusals++
 					e := named(x, bad)
-					e.Kind, e.Status, e.Model = model.ErrRequest, 400, "m"
+					e.Kind, e.Status, e.Model = cmp.Or(e.Kind, model.ErrRequest), cmp.Or(e.Status, 400), "m"
 					x.Fail(e)
 					return
 				}
