@@ -108,7 +108,7 @@ func importHooks(cmd *cobra.Command, file string) error {
 		fmt.Fprintf(cmd.OutOrStdout(), "No hook of %s was added: there is none, or config.yaml has them.\n", file)
 		return nil
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "%s was added to %s. hermes-ls hooks doctor checks whether they can start.\n", amount.Plural(written, "hook"), config.Path(home))
+	fmt.Fprintf(cmd.OutOrStdout(), "Added %s to %s. hermes-ls hooks doctor checks what can start.\n", amount.Plural(written, "hook"), config.Path(home))
 	return nil
 }
 
