@@ -24,14 +24,14 @@ const (
 const Enlarge = "Enlarge the window (OLLAMA_CONTEXT_LENGTH=16384 for Ollama, llama-server -c 16384 for llama.cpp, the context length of the model in LM Studio), " +
 	"or choose a model with a larger one."
 
-// sizeError is an error about the size of a request. cause is the endpoint's refusal, or nil.
-type sizeError struct {
-	text  string
-	cause error
+// SizeError is an error about the size of a request.
+type SizeError struct {
+	Text  string // for the user: what is too long, and the next step
+	Cause error  // the endpoint's refusal, or nil
 }
 
-func (e *sizeError) Error() string { return e.text }
-func (e *sizeError) Unwrap() error { return e.cause }
+func (e *SizeError) Error() string { return e.Text }
+func (e *SizeError) Unwrap() error { return e.Cause }
 
 func overflowed(err error) bool {
 	var failure *model.Error
@@ -66,7 +66,7 @@ func (s *Session) tooSmall() error {
 	if window <= 0 || window >= s.config.LeastWindow {
 		return nil
 	}
-	return &sizeError{text: fmt.Sprintf("the context window of %s has %s tokens, and hermes-ls needs at least %s. Nothing was sent. %s",
+	return &SizeError{Text: fmt.Sprintf("the context window of %s has %s tokens, and hermes-ls needs at least %s. Nothing was sent. %s",
 		cmp.Or(s.Head().Model, "the model"), count(window), count(s.config.LeastWindow), Enlarge)}
 }
 
@@ -93,7 +93,7 @@ func (t *turn) doesNotFit(cause error) error {
 	if i := len(h.messages) - 1; t.isNewest(t.prompt) {
 		text := h.messages[i].Text()
 		if tokens := g.scaled(weight(&h.messages[i])); fixed < window && tokens > (window-fixed)/2 {
-			tooLong := &sizeError{cause: cause, text: fmt.Sprintf("the prompt does not fit: it has %s (about %s tokens), and the context window of %s has %s tokens, of which the system prompt and the tools take %s. "+
+			tooLong := &SizeError{Cause: cause, Text: fmt.Sprintf("the prompt does not fit: it has %s (about %s tokens), and the context window of %s has %s tokens, of which the system prompt and the tools take %s. "+
 				"It was left out of the session, which goes on without it. Send a shorter prompt, or put the text into a file and name the file.",
 				amount.Bytes(len(text)), count(tokens), t.modelName(), count(window), count(fixed))}
 			if err := t.leaveOut(); err != nil {
@@ -103,11 +103,11 @@ func (t *turn) doesNotFit(cause error) error {
 		}
 	}
 	if fixed >= window/2 {
-		return &sizeError{cause: cause, text: fmt.Sprintf("the system prompt and the tools have %s tokens, and the context window of %s has %s. "+
+		return &SizeError{Cause: cause, Text: fmt.Sprintf("the system prompt and the tools have %s tokens, and the context window of %s has %s. "+
 			"Set model.profile to small, or enlarge the window. %s", count(fixed), t.modelName(), count(window), Enlarge)}
 	}
 	if cause == nil {
-		return &sizeError{text: fmt.Sprintf("the session has %s tokens, and the context window of %s has %s. Compact the session (/compact), or start a new one. %s",
+		return &SizeError{Text: fmt.Sprintf("the session has %s tokens, and the context window of %s has %s. Compact the session (/compact), or start a new one. %s",
 			count(g.used()), t.modelName(), count(window), Enlarge)}
 	}
 	return cause

@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/hermes-ls/hermes-ls/agent"
 	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/store"
 	"github.com/hermes-ls/hermes-ls/config"
@@ -27,7 +28,11 @@ func Error(err error) *acp.Error {
 	case errors.As(err, &input):
 		return &acp.Error{Code: acp.CodeInvalidParams, Message: input.Error(), Data: map[string]string{"param": input.Param}}
 	case errors.As(err, &failed):
-		return &acp.Error{Code: acp.CodeInternal, Message: failed.Error(), Data: modelData(failed)}
+		message := failed.Error()
+		if size := new(agent.SizeError); errors.As(err, &size) {
+			message = size.Text
+		}
+		return &acp.Error{Code: acp.CodeInternal, Message: message, Data: modelData(failed)}
 	case errors.Is(err, server.ErrNoSession), errors.Is(err, store.ErrNotFound):
 		return acp.Errorf(acp.CodeUnknownResource, "%v", err)
 	case errors.Is(err, server.ErrClosed), errors.Is(err, server.ErrRunning), errors.Is(err, store.ErrClaimed), errors.Is(err, store.ErrConflict):
