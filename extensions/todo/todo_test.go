@@ -12,6 +12,15 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools/toolstest"
 )
 
+func TestTitles(t *testing.T) {
+	t.Parallel()
+	for args, want := range map[string]string{`{"todos":[]}`: "Update the plan", `{}`: "Look at the plan"} {
+		if got := todo.Tool(nil).Title(json.RawMessage(args)); got != want {
+			t.Errorf("%s: %q, want %q", args, got, want)
+		}
+	}
+}
+
 func TestTodo(t *testing.T) {
 	t.Parallel()
 	plan := tools.NewPlan()

@@ -13,7 +13,6 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/hermes-ls/hermes-ls/extensions/todo"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/tools"
 	"github.com/hermes-ls/hermes-ls/tools/gate"
@@ -59,7 +58,7 @@ func (p *place) tools(t *testing.T) *tools.Set {
 
 // builtin returns the tools for files and commands, as sessions list them.
 func builtin() []tools.Tool {
-	return slices.Concat(Tools(Config{}), shell.Tools(shell.Config{}), []tools.Tool{todo.Tool(nil)})
+	return slices.Concat(Tools(Config{}), shell.Tools(shell.Config{}))
 }
 
 // call runs a tool; args is JSON, or a value to marshal.

@@ -136,8 +136,6 @@ func TestTitles(t *testing.T) {
 		`search_files {"target":"files","pattern":"","path":"a"}`:     "List files “**” in a",
 		`search_files {"pattern":"*.go","target":"files","path":"a"}`: "Find files “*.go” in a",
 		`terminal {"command":"go test\n./..."}`:                       "$ go test ./...",
-		`todo {"todos":[]}`:                                           "Update the plan",
-		`todo {}`:                                                     "Look at the plan",
 		`read_file {"path":"a\u001b[31m\nb"}`:                         `Read a\x1b[31m b`,
 		`read_file {"path":"` + strings.Repeat("x", 500) + `"}`:       "Read " + strings.Repeat("x", 114) + "…",
 		`read_file {"path":`:                                          "",
