@@ -90,8 +90,8 @@ var rights = map[string][]string{
 		"extensions/references", "extensions/shell", "extensions/vision", "extensions/web"},
 }
 
-// TestRightsOfExtensions holds extensions to their rights: what they import, and whether they use
-// the Bounds of their session.
+// Only the listed extensions import packages for processes, the sandbox and the network, or use the
+// Bounds of their session.
 func TestRightsOfExtensions(t *testing.T) {
 	t.Parallel()
 	used := map[string]bool{}

@@ -26,7 +26,7 @@ const Enlarge = "Enlarge the window (OLLAMA_CONTEXT_LENGTH=16384 for Ollama, lla
 
 // SizeError is an error about the size of a request.
 type SizeError struct {
-	Text  string // for the user: what is too long, and the next step
+	Text  string // for the user: the part that does not fit, and the next step
 	Cause error  // the endpoint's refusal, or nil
 }
 

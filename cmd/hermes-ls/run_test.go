@@ -22,7 +22,7 @@ func TestRunTellsProblemsOnce(t *testing.T) {
 	}
 }
 
-// TestRunContinues checks the session that a run goes on with.
+// With --continue or --session, a run goes on with a stored session.
 func TestRunContinues(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)

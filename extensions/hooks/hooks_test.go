@@ -346,7 +346,7 @@ func TestMatchersOfClaudeCode(t *testing.T) {
 	}
 }
 
-// TestMatcherOfNoTool checks that a matcher for which there can be no tool is found, and no other one.
+// A matcher is reported if it can match no tool. Other matchers are not.
 func TestMatcherOfNoTool(t *testing.T) {
 	t.Parallel()
 	for matcher, want := range map[string]string{

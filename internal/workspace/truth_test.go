@@ -323,7 +323,7 @@ func TestChangeIsReportedLate(t *testing.T) {
 		w := openDirs(t, l, dir)
 		w.SetSaving(Saving{Save: true})
 		l.tell()
-		l.texts.waited(false) // it does not reload files by itself
+		l.texts.waited(false) // the editor does not reload files by itself
 		must(t, os.WriteFile(l.path, []byte("one\ntwo\n"), 0o644))
 		if _, err := w.Edit(t.Context(), "f", replace("two", "TWO")); err != nil || onDisk(t, l.path) != "one\nTWO\n" {
 			t.Errorf("the disk has %q: %v", onDisk(t, l.path), err)

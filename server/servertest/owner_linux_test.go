@@ -53,7 +53,7 @@ type callPlan struct {
 var (
 	// A risky command requires approval. A subagent patches.
 	inVirtualTime = []string{"patch", "command", "risky", "subagent"}
-	// A script patches, or writes the file by itself. A plugin writes the file; each call requires
+	// A script calls patch, or writes the file without a tool. A plugin writes the file; each call requires
 	// approval. In a batch, one subagent reads and the next one patches.
 	inRealTime = []string{"patch", "command", "script", "script writes", "plugin", "batch"}
 )

@@ -101,7 +101,7 @@ func (s *Scene) importAt(g *Guard, path, from string) {
 	lead(path)
 }
 
-// addImport records an imported file, or a link on the way to it. It leaves out what is recorded as a place.
+// addImport records an imported file, or a link on the way to it. A path that is recorded as a place is left out.
 func (s *Scene) addImport(g *Guard, path string) {
 	for _, kind := range []string{orderItem, placeItem} {
 		if _, known := s.items[item{kind: kind, path: path}.key()]; known {
