@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -67,6 +68,24 @@ func (f failure) again() string {
 		words = append(words, "-run '"+strings.ReplaceAll(strings.Join(parts, "/"), "'", ".")+"'")
 	}
 	return strings.Join(append(append(slices.Clone(f.step.env), words...), "./"+strings.TrimPrefix(f.pkg, module+"/")), " ")
+}
+
+// fatal is the first line of what a process writes that ends itself. The stacks of its goroutines
+// follow it.
+var fatal = regexp.MustCompile(`(?m)^(panic: |fatal error: |unexpected fault address|SIG[A-Z]+: |WARNING: DATA RACE|==\d+==)`)
+
+// words returns up to n lines of the output: those from the cause of a process's end on, else the
+// last ones.
+func (f failure) words(n int) string {
+	at := fatal.FindStringIndex(f.output)
+	if at == nil {
+		return lastLines(f.output, n)
+	}
+	lines := strings.SplitAfter(f.output[at[0]:], "\n")
+	if len(lines) > n {
+		lines = append(lines[:n:n], fmt.Sprintf("… %d lines more\n", len(lines)-n))
+	}
+	return strings.Join(lines, "")
 }
 
 const module = "github.com/hermes-ls/hermes-ls"
@@ -157,10 +176,26 @@ func (e *events) ended(ev event, key [2]string, took time.Duration) {
 	}
 	if ev.Action == "fail" {
 		f := failure{pkg: ev.Package, name: ev.Test, step: e.step}
+		if ev.Test == "" {
+			f.output = e.unended(ev.Package)
+		}
 		if out := e.output[key]; out != nil {
-			f.output = out.String()
+			f.output += out.String()
 		}
 		r.failed = append(r.failed, f)
 	}
 	delete(e.output, key)
+}
+
+// unended returns the output of the tests of a package that have not ended, in the order of their
+// names. A process that dies writes its last words there, and not in the package's own output.
+func (e *events) unended(pkg string) string {
+	var all strings.Builder
+	for _, key := range slices.SortedFunc(maps.Keys(e.output), func(a, b [2]string) int { return strings.Compare(a[1], b[1]) }) {
+		if key[0] == pkg && key[1] != "" {
+			all.WriteString(e.output[key].String())
+			delete(e.output, key)
+		}
+	}
+	return all.String()
 }

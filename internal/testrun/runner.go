@@ -268,7 +268,7 @@ func (o outcome) explain(text *strings.Builder, r *runner) {
 	switch failures := o.tests.failures(); {
 	case len(failures) > 0:
 		for _, f := range failures {
-			fmt.Fprintf(text, "\n--- %s %s\n%s    repeat it: %s\n", f.pkg, f.name, lastLines(f.output, longestLog), f.again())
+			fmt.Fprintf(text, "\n--- %s %s\n%s    repeat it: %s\n", f.pkg, f.name, f.words(longestLog), f.again())
 		}
 	case o.err != nil:
 		shown, _ := os.ReadFile(r.logOf(o.stage))

@@ -84,6 +84,30 @@ func TestAFailureNamesTheTestTheCommandAndTheLog(t *testing.T) {
 	}
 }
 
+// TestTheEndOfAProcessIsTold: the output of a test that a fault in another goroutine ended belongs to
+// no failed test.
+func TestTheEndOfAProcessIsTold(t *testing.T) {
+	t.Parallel()
+	dir := project(t, map[string]string{"a/a_test.go": `package a
+import "testing"
+func TestGood(t *testing.T) {}
+func TestDies(t *testing.T) {
+	for range 100 { go func() { select {} }() }
+	go func() { panic("the cause") }()
+	select {}
+}
+`})
+	out, err := runIn(t, dir, stage{name: "unit", steps: []step{goTest("./...")}})
+	if err != errNotAll {
+		t.Errorf("error %v", err)
+	}
+	for _, want := range []string{"panic: the cause", "a_test.go:6", "1 passed, 1 failed, 0 skipped", "repeat it: "} {
+		if !strings.Contains(out, want) {
+			t.Errorf("the output lacks %q:\n%s", want, out)
+		}
+	}
+}
+
 func TestTimesOfParallelSubtestsCount(t *testing.T) {
 	t.Parallel()
 	dir := project(t, map[string]string{"a/a_test.go": `package a
