@@ -32,8 +32,9 @@ type edited struct {
 	text  []byte       // after the edit
 	told  []Diagnostic // problems reported to the model as new, and not yet as gone
 	at    time.Time
-	last  bool  // there was a look after lateFor: later problems do not belong to the edit
-	look  *look // the latest
+	last  bool      // a look that began after lateFor has ended: later problems do not belong to the edit
+	look  *look     // the latest
+	seen  time.Time // when the latest answered look began; it has no problems of later
 }
 
 const (
@@ -48,8 +49,9 @@ const (
 
 // look is a request for the problems of a file. It continues without a waiting call.
 type look struct {
-	done chan struct{} // closed after the other fields are set
-	stop context.CancelFunc
+	done  chan struct{} // closed after the other fields are set
+	stop  context.CancelFunc
+	began time.Time
 
 	answered      bool
 	known         bool // before holds the diagnostics of the text before the edit
@@ -82,7 +84,7 @@ func (l *Late) start(who Diagnoser, path string, base []byte, wait time.Duration
 		limit = max(lateFor, w.WaitFor())
 	}
 	ctx, stop := context.WithTimeout(context.Background(), limit)
-	k := &look{done: make(chan struct{}), stop: stop}
+	k := &look{done: make(chan struct{}), stop: stop, began: time.Now()}
 	if l.closed {
 		stop()
 		close(k.done)
@@ -268,8 +270,9 @@ func (l *Late) Found(ctx context.Context) string {
 			came, gone = e.compare(after, came, gone)
 		}
 		age := time.Since(e.at)
-		e.last = e.last || answered && age > lateFor
-		if age > goneFor || e.last && len(e.told) == 0 {
+		e.last = e.last || answered && e.seen.Sub(e.at) > lateFor
+		unanswered := e.look.ended() && !e.look.answered
+		if age > goneFor && (e.last || unanswered) || e.last && len(e.told) == 0 {
 			e.look.stop()
 			delete(l.files, path)
 		}
@@ -286,7 +289,7 @@ func (l *Late) ask(ctx context.Context) map[string][]Diagnostic {
 	take := func(path string, e *edited) {
 		if e.look.ended() && e.look.answered {
 			e.learn(e.look)
-			now[path] = e.look.after
+			now[path], e.seen = e.look.after, e.look.began
 		}
 	}
 	l.mu.Lock()

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
@@ -17,6 +18,7 @@ type slow struct {
 	waitFor time.Duration
 	waits   []time.Duration
 	looks   bool // it reports nothing until it has checked the file
+	answers time.Duration
 }
 
 func (s *slow) set(list ...Diagnostic) {
@@ -31,10 +33,21 @@ func (s *slow) setLooks(looks bool) {
 	s.looks = looks
 }
 
+// setAnswers sets how long each answer takes.
+func (s *slow) setAnswers(after time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.answers = after
+}
+
 func (s *slow) CanDiagnose() bool      { return true }
 func (s *slow) WaitFor() time.Duration { return s.waitFor }
 
 func (s *slow) Diagnose(_ context.Context, _ string, wait time.Duration) ([]Diagnostic, error) {
+	s.mu.Lock()
+	after := s.answers
+	s.mu.Unlock()
+	time.Sleep(after)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.waits = append(s.waits, wait)
@@ -75,6 +88,37 @@ func TestLate(t *testing.T) {
 	who.setLooks(false)
 	if got := late.Found(t.Context()); got != "" {
 		t.Errorf("again: %s", got)
+	}
+}
+
+// TestLateOfASlowEditor checks that a pause of the user loses no problem if the editor answers late.
+func TestLateOfASlowEditor(t *testing.T) {
+	t.Parallel()
+	for name, pause := range map[string]time.Duration{"short": 2 * lateFor, "long": 2 * goneFor} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) { lateAfter(t, pause) })
+		})
+	}
+}
+
+func lateAfter(t *testing.T, pause time.Duration) {
+	who := &slow{}
+	late := new(Late)
+	defer late.Close()
+	d := &diagnosis{who: who, late: late, before: map[string][]Diagnostic{"/a.x": nil}}
+	if got := d.notice(t.Context(), &workspace.Written{Path: "/a.x", Name: "a.x", New: []byte("x")}); got.Diagnostics != nil {
+		t.Errorf("the result: %+v", got)
+	}
+	who.set(Diagnostic{Message: "new", Line: 3})
+	who.setAnswers(2 * beforeLimit)
+	time.Sleep(pause) // the user reads
+	if got := late.Found(t.Context()); got != "" {
+		t.Errorf("before the editor answers: %s", got)
+	}
+	time.Sleep(time.Second)
+	if got := late.Found(t.Context()); !strings.Contains(got, "a.x, line 3: error: new") {
+		t.Errorf("after the editor answered: %q", got)
 	}
 }
 
