@@ -66,6 +66,42 @@ func TestNavigation(t *testing.T) {
 	}
 }
 
+// maxTaskWords is the maximum number of words of a page about a task, tables included.
+const maxTaskWords = 900
+
+// references are the pages in which a reader looks things up. They have no limit of their own.
+var references = []string{"cli", "commands", "configuration", "sandbox", "tools"}
+
+// longPages are longer than maxTaskWords. An entry may only get smaller, and is removed when the limit holds.
+var longPages = map[string]int{
+	"approvals": 1586, "calls": 986, "checkpoints": 1400, "context": 1827, "files": 1610, "hooks": 977, "mcp": 1241, "safety": 1537,
+	"sessions": 1720, "skills": 982, "troubleshooting": 1523, "vscode": 2200,
+}
+
+// TestLengths limits the words of the pages.
+func TestLengths(t *testing.T) {
+	t.Parallel()
+	pages, err := filepath.Glob("docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name, words := strings.TrimSuffix(filepath.Base(page), ".md"), len(strings.Fields(string(text)))
+		limit := max(maxTaskWords, longPages[name])
+		switch {
+		case slices.Contains(references, name):
+		case words > limit:
+			t.Errorf("%s has %d words; the limit is %d", page, words, limit)
+		case limit > maxTaskWords && words <= maxTaskWords:
+			t.Errorf("%s has %d words: remove its entry in longPages", page, words)
+		}
+	}
+}
+
 // markdownFiles returns the Markdown files for users and developers.
 func markdownFiles(t *testing.T) (files []string) {
 	t.Helper()
