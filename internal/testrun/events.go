@@ -74,8 +74,8 @@ func (f failure) again() string {
 // follow it.
 var fatal = regexp.MustCompile(`(?m)^(panic: |fatal error: |unexpected fault address|SIG[A-Z]+: |WARNING: DATA RACE|==\d+==)`)
 
-// words returns up to n lines of the output: those from the cause of a process's end on, else the
-// last ones.
+// words returns up to n lines of the output: from the cause of a process's end on, else the last
+// lines.
 func (f failure) words(n int) string {
 	at := fatal.FindStringIndex(f.output)
 	if at == nil {

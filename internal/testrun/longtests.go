@@ -12,7 +12,7 @@ import (
 )
 
 // longTests returns the tests of a checkout that call testneed.Long, which the race detector skips, and
-// their packages. Packages that match one of the patterns run without the detector anyway, and are left out.
+// their packages. Packages that match a pattern run without the detector anyway, and are left out.
 func longTests(root string, whole []string) (names, packages []string, err error) {
 	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		switch {

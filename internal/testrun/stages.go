@@ -10,7 +10,7 @@ import (
 type stage struct {
 	name     string
 	after    []string // stages whose results it needs
-	behind   []string // stages that share files with it, or compile for it: it waits for those running, too
+	behind   []string // stages that share files with it, or compile for it: if they run, it waits for them, too
 	steps    []step
 	pictures []string // folders where its tests keep pictures, of the checkout
 	needs    []need   // programs without which it is left out
