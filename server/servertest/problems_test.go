@@ -174,6 +174,7 @@ type problemBed struct {
 	model   *fakemodel.Model
 	session string // over the Agent Client Protocol
 	calls   int
+	seen    int             // how many messages told has
 	told    strings.Builder // what the model has learned
 }
 
@@ -231,7 +232,8 @@ func startProblems(t *testing.T, tt problemCase) *problemBed {
 	return b
 }
 
-// ask plays a turn with a call, and returns its result and the notices after it.
+// ask plays a turn with a call, and returns what the model learns in it: its result, and the notices
+// before, with, and after the prompt.
 func (b *problemBed) ask(name, args string) string {
 	asked := make(chan struct{})
 	go func() {
@@ -243,18 +245,23 @@ func (b *problemBed) ask(name, args string) string {
 		}
 	}()
 	x := b.model.Next()
-	before := len(x.Request.Messages) - 1
+	from := min(b.seen, len(x.Request.Messages)-1) // less after a compaction
 	b.calls++
 	x.Call(fmt.Sprint(b.calls), name, args)
 	x.End()
 	x = b.model.Next()
 	var text strings.Builder
-	for _, message := range x.Request.Messages[min(before, len(x.Request.Messages)-1):] { // a compaction may have come between
+	for _, message := range x.Request.Messages[min(from, len(x.Request.Messages)-1):] {
 		text.WriteString(message.Text())
 	}
+	b.seen = len(x.Request.Messages)
 	x.Text("done")
 	x.End()
-	<-asked
+	select {
+	case <-asked:
+	case x = <-b.model.Arrived():
+		b.t.Fatalf("the turn goes on after its answer; the last message is %q", x.Request.Messages[len(x.Request.Messages)-1].Text())
+	}
 	b.told.WriteString(text.String())
 	return text.String()
 }

@@ -64,6 +64,9 @@ func Func(answer func(*Exchange)) *Model {
 // Next blocks until a request arrives and returns it.
 func (m *Model) Next() *Exchange { return <-m.waiting }
 
+// Arrived returns the channel that [Model.Next] reads. A test can wait for something else, too.
+func (m *Model) Arrived() <-chan *Exchange { return m.waiting }
+
 // Requests returns all requests so far, in order.
 func (m *Model) Requests() []*model.Request {
 	m.requestsMu.Lock()
