@@ -204,7 +204,7 @@ func (p project) named() (list []candidate) {
 		}
 	}
 	for _, file := range []string{".vscode/settings.json", ".devcontainer/devcontainer.json", ".devcontainer.json"} {
-		for _, m := range interpreterPath.FindAllStringSubmatch(p.file(file), 5) {
+		for _, m := range interpreterPath.FindAllStringSubmatch(string(textfile.PlainJSON([]byte(p.file(file)))), 5) {
 			var path string
 			if json.Unmarshal([]byte(m[1]), &path) != nil {
 				continue

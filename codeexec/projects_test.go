@@ -47,7 +47,7 @@ func TestProjectEnvironments(t *testing.T) {
 		"direnv":       {nil, func(p *place) (string, []string) { return p.workspace + "/.direnv/python-3.12", nil }, ""},
 		"a file .venv": {map[string]string{".venv": "mine\n"}, func(p *place) (string, []string) { return p.home + "/.virtualenvs/mine", nil }, ""},
 		"another name": {map[string]string{"my-env/pyvenv.cfg": "home = /usr\n"}, func(p *place) (string, []string) { return p.workspace + "/my-env", nil }, ""},
-		"VS Code's settings": {map[string]string{".vscode/settings.json": `{ // mine
+		"VS Code's settings": {map[string]string{".vscode/settings.json": `{ // "python.pythonPath": "/turned-off/python",
 			"python.defaultInterpreterPath": "${workspaceFolder}/tools/py/bin/python"}`}, func(p *place) (string, []string) { return p.workspace + "/tools/py", nil }, "named in .vscode/settings.json, does not exist"},
 		"a dev container": {map[string]string{".devcontainer/devcontainer.json": `{"customizations": {"vscode": {"settings": {"python.defaultInterpreterPath": "/nowhere/bin/python"}}}}`}, nil, "/nowhere/bin/python, named in .devcontainer/devcontainer.json, does not exist"},
 		"Windows":         {map[string]string{".venv/Scripts/python.exe": "MZ", ".venv/pyvenv.cfg": "home = C\n"}, nil, ".venv was made on Windows"},
@@ -67,7 +67,8 @@ func TestProjectEnvironments(t *testing.T) {
 				dir, environ = c.env(p)
 			}
 			found, err := NewPythons().Find(t.Context(), p.search(environ...))
-			if err != nil || !strings.HasPrefix(found.Path, p.paths) || !strings.Contains(strings.Join(found.Passed, "; "), c.missing) {
+			passed := strings.Join(found.Passed, "; ")
+			if err != nil || !strings.HasPrefix(found.Path, p.paths) || !strings.Contains(passed, c.missing) || strings.Contains(passed, "turned-off") {
 				t.Errorf("without it: %+v, %v", found, err)
 			}
 			if dir == "" {

@@ -133,9 +133,9 @@ func newSandbox(svc *Service, conf *config.Loaded, ws *workspace.Workspace, n *n
 		Visible: []string{svc.outputDir(n.id), filepath.Join(svc.Home, "skills")},
 		Environ: svc.Environ, Path: svc.KnownPath, Alone: svc.Static,
 		Notice: func(text string) { n.show("Sandbox: " + text + ".") },
-		Report: func(enforced string, gaps []string) {
-			svc.Log.Info("sandbox", "session", n.id, "enforced", enforced, "gaps", gaps)
-			n.limits(enforced, gaps)
+		Report: func(brief string, gaps []string) {
+			svc.Log.Info("sandbox", "session", n.id, "limits", brief, "gaps", gaps)
+			n.limits(brief, gaps)
 		},
 	})
 }

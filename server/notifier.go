@@ -39,14 +39,16 @@ func (n *notifier) show(text string) {
 // calls.
 func (n *notifier) mention(text string) { n.sink(nil).Event(agent.Notice{Text: text}) }
 
-// limits tells the user what the sandbox of the session enforces. Each host shows gaps, also in a turn.
-func (n *notifier) limits(enforced string, gaps []string) {
-	text := "Sandbox: " + enforced + "."
-	if len(gaps) == 0 {
-		n.mention(text)
+// limits tells the user what the sandbox does. Each host shows gaps once per session, also in a
+// turn. Without a gap, the brief sentence is shown once per machine; /status has the whole text.
+func (n *notifier) limits(brief string, gaps []string) {
+	if len(gaps) > 0 {
+		n.show("Sandbox: not all limits are enforced: " + strings.Join(gaps, ". ") + ".")
 		return
 	}
-	n.show(text + " Not enforced: " + strings.Join(gaps, ". ") + ".")
+	if text := "Sandbox: " + brief + ". See /status."; n.svc.told.first(n.svc.Home, "sandbox", text) {
+		n.mention(text)
+	}
 }
 
 // during makes turn the sink of the running turn, until the turn calls ended.

@@ -40,6 +40,51 @@ func TestSandboxGapsAreToldOnce(t *testing.T) {
 	}
 }
 
+// Without a gap, the sandbox is told once per machine, in at most 12 words. If it changes, it is told
+// again. /status always has the whole text.
+func TestSandboxIsToldOncePerMachine(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	told := func(config string) (notices []string, status string) {
+		if err := os.WriteFile(filepath.Join(home, "config.yaml"), []byte(config), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		runs := func(x *fakemodel.Exchange) { x.Call("1", "terminal", `{"command":"true"}`); x.End() }
+		s := open(t, Options{Home: home, Model: fakemodel.Script(runs, answer("one"), runs, answer("two")), Static: true})
+		for range 2 {
+			x, g := session(t, s, t.TempDir())
+			prompt1(t, x, "go")
+			for _, n := range g.notices() {
+				if strings.HasPrefix(n, "Sandbox: ") {
+					notices = append(notices, n)
+				}
+			}
+			var err error
+			if status, err = statusText(t.Context(), x, ""); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return notices, status
+	}
+	off, status := told("sandbox: {mode: off}\n")
+	if len(off) != 1 || len(strings.Fields(off[0])) > 12 || !strings.Contains(off[0], "/status") {
+		t.Errorf("told %q", off)
+	}
+	if !strings.Contains(status, "- Sandbox: off, network on: switched off (sandbox.mode): commands run with your own rights") {
+		t.Errorf("/status: %s", status)
+	}
+	if again, _ := told("sandbox: {mode: off}\n"); len(again) != 0 {
+		t.Errorf("told again: %q", again)
+	}
+	changed, status := told("sandbox: {mode: read-only}\n") // on some hosts with gaps, once per session
+	if len(changed) == 0 || !strings.Contains(status, "- Sandbox: read-only, network on: read-only") {
+		t.Errorf("after a change: %q\n%s", changed, status)
+	}
+	if again, _ := told("sandbox: {mode: off}\n"); len(again) != 1 {
+		t.Errorf("after a change back: %q", again)
+	}
+}
+
 // While sandbox.mode is wrong, no command and no script runs.
 func TestUnknownSandboxMode(t *testing.T) {
 	t.Parallel()

@@ -68,6 +68,8 @@ type Service struct {
 	watched  sync.WaitGroup // the watcher of the configuration, and goroutines of openAhead and background
 	ahead    sync.Once      // the store is opened ahead of the first prompt
 
+	told toldTexts
+
 	mu        sync.Mutex
 	init      json.RawMessage          // initializationOptions
 	editor    json.RawMessage          // workspace/configuration

@@ -12,6 +12,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/extension"
 	"github.com/hermes-ls/hermes-ls/internal/amount"
 	"github.com/hermes-ls/hermes-ls/internal/markup"
+	"github.com/hermes-ls/hermes-ls/internal/sandbox"
 )
 
 func help(_ context.Context, x *Session, _ string) (string, error) {
@@ -95,7 +96,14 @@ func statusText(ctx context.Context, x *Session, _ string) (string, error) {
 	}
 	conf := x.settings.config()
 	line("Profile", "%s (model.profile: %s), context window %s", profileText(x), conf.Model.Profile, windowOf(ctx, x))
-	line("Sandbox", "%s, network %s", conf.Sandbox.Mode, map[bool]string{true: "on", false: "off"}[conf.Sandbox.Network])
+	limits, host := sandbox.Policy{Mode: sandbox.Mode(conf.Sandbox.Mode), Network: conf.Sandbox.Network}, sandbox.Mechanism{}
+	if limits.Mode != sandbox.Off {
+		host = sandbox.Detect(ctx)
+	}
+	line("Sandbox", "%s, network %s: %s", limits.Mode, map[bool]string{true: "on", false: "off"}[limits.Network], host.Says(limits))
+	for _, gap := range host.Gaps(limits) {
+		line("Sandbox gap", "%s", gap)
+	}
 	if x.location.remote.kind != "" {
 		line("Commands run on", "%s", x.location.remote.kind)
 	}

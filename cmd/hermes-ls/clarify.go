@@ -54,6 +54,7 @@ func chosen(line string, q tools.ClarifyRequest) tools.Answer {
 // line returns the user's next line. It discards lines typed before the question, such as a late
 // answer to an earlier question.
 func (h *terminalHost) line(ctx context.Context) (string, error) {
+	defer h.setAsking(h.setAsking(true))
 	h.typing.Do(func() {
 		h.typed = make(chan string)
 		go h.read() // ends with the input, or with the process
@@ -85,4 +86,12 @@ func (h *terminalHost) read() {
 		}
 		h.typed <- strings.TrimSpace(line)
 	}
+}
+
+// setAsking sets whether a question waits for its answer, and returns the value before.
+func (h *terminalHost) setAsking(asking bool) (before bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	before, h.asking = h.asking, asking
+	return before
 }

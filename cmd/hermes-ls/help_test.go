@@ -36,6 +36,33 @@ func TestHelp(t *testing.T) {
 	check(rootCommand())
 }
 
+// TestHelpIsGrouped checks that the help lists each command once, in the groups of the contract.
+func TestHelpIsGrouped(t *testing.T) {
+	t.Parallel()
+	var out, errOut bytes.Buffer
+	if code := execute(t.Context(), []string{"--help"}, strings.NewReader(""), &out, &errOut); code != 0 {
+		t.Fatalf("exit %d, %s", code, &errOut)
+	}
+	rest := out.String()
+	for _, want := range []string{"\nStart:\n", "  run ", "\nModels:\n", "  model ", "\nSessions:\n", "  sessions ", "\nExtend:\n", "  mcp ", "\nInspect:\n", "  doctor ", "  help ", "\nFlags:\n"} {
+		_, after, found := strings.Cut(rest, want)
+		if !found {
+			t.Errorf("the help lacks %q, or it is in the wrong order:\n%s", want, &out)
+		}
+		rest = after
+	}
+	for _, no := range []string{"Additional Commands", "Available Commands"} {
+		if strings.Contains(out.String(), no) {
+			t.Errorf("the help has commands without a group:\n%s", &out)
+		}
+	}
+	for _, cmd := range rootCommand().Commands() {
+		if !cmd.Hidden && cmd.GroupID == "" {
+			t.Errorf("%s is in no group", cmd.Name())
+		}
+	}
+}
+
 // TestCommandLine runs command lines without a store. An error is a single line with the next step.
 func TestCommandLine(t *testing.T) {
 	t.Setenv("HERMES_HOME", t.TempDir())

@@ -82,16 +82,12 @@ func rootCommand() *cobra.Command {
 	}
 	root.SetFlagErrorFunc(cli.FlagError)
 	skills := skillscmd.Options{Load: loadConfig, Plain: cli.Plain}
+	addGroups(root)
 	root.AddCommand(releaseCommands()...)
-	root.AddCommand(serve, acpCommand(), modelcmd.Login(), runCommand(), demoCommand(), doctorCommand(), bugCommand(), configCommand(), rollbackCommand(), sessionsCommand(), versionCommand(), replayCommand(), usageCommand(), modelcmd.New(loadConfig), modelcmd.Setup())
-	root.AddCommand( // of features
-		hookscmd.New(),
-		learningscmd.New(),
-		mcpcmd.New(version()),
-		memorycmd.New(),
-		plugincmd.New(),
-		skillscmd.Skills(skills),
-		skillscmd.Trust(skills),
-	)
+	addTo(root, groupStart, demoCommand(), modelcmd.Setup(), runCommand(), serve, acpCommand())
+	addTo(root, groupModels, modelcmd.New(loadConfig), modelcmd.Login(), usageCommand())
+	addTo(root, groupSessions, sessionsCommand(), rollbackCommand(), replayCommand(), memorycmd.New(), learningscmd.New())
+	addTo(root, groupExtend, mcpcmd.New(version()), skillscmd.Skills(skills), plugincmd.New(), hookscmd.New(), skillscmd.Trust(skills))
+	addTo(root, groupInspect, doctorCommand(), configCommand(), bugCommand(), versionCommand())
 	return root
 }

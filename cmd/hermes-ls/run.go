@@ -117,6 +117,7 @@ func runPrompt(cmd *cobra.Command, flags runFlags, prompt agent.Input) error {
 		return fmt.Errorf("finding the current directory: %w", err)
 	}
 	host := newTerminalHost(cmd, flags)
+	host.cwd = cwd
 	session, err := flags.open(ctx, service, cwd, host)
 	if err != nil {
 		return host.failed(err)

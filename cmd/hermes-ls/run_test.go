@@ -1,9 +1,17 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hermes-ls/hermes-ls/agent"
+	"github.com/hermes-ls/hermes-ls/tools"
 )
 
 // scripted returns a prompt to which the embedded model gives these responses.
@@ -67,4 +75,103 @@ func TestRunContinues(t *testing.T) {
 	if _, errOut, code := run("--session", first, hello); code == 0 || !strings.Contains(errOut, "belongs to") {
 		t.Errorf("another folder: %d, %q", code, errOut)
 	}
+}
+
+// TestRunShowsResultsOfCalls checks that progress has a line for each call with its result.
+func TestRunShowsResultsOfCalls(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t)
+	p.write("home/config.yaml", "model: {provider: embedded}\nsandbox: {mode: off}\n")
+	p.write("ws/a.go", "package a\n\nvar x = 1\n")
+	prompt := scripted("Go.",
+		`[{"call":{"name":"terminal","args":{"command":"echo one; exit 3"}}}]`,
+		`[{"call":{"name":"write_file","args":{"path":"sub/b.go","content":"package b\n\nvar y = 2\n"}}}]`,
+		`[{"call":{"name":"patch","args":{"path":"a.go","old_string":"var x = 1\n","new_string":"var (\n\tx = 1\n)\n"}}}]`,
+		`[{"call":{"name":"read_file","args":{"path":"a.go"}}}]`,
+		`[{"call":{"name":"read_file","args":{"path":"gone.go"}}}]`,
+		`[{"text":"Done."}]`)
+	out, errOut, code := p.run("run", "--approve", "always", prompt)
+	if code != 0 || out != "Done.\n" {
+		t.Fatalf("%d, %q, %q", code, out, errOut)
+	}
+	rest := errOut
+	for _, want := range []string{"· $ echo one; exit 3 · exit 3", "· created sub/b.go +3 −0\n", "· edited a.go +3 −1\n", "a.go · 5 lines\n", "gone.go · failed: "} {
+		_, after, found := strings.Cut(rest, want)
+		if !found {
+			t.Errorf("progress lacks %q, or it is in the wrong order:\n%s", want, errOut)
+		}
+		rest = after
+	}
+	if got := strings.Count(errOut, "echo one"); got != 1 {
+		t.Errorf("the command is on %d lines:\n%s", got, errOut)
+	}
+	if told := strings.Count(errOut, "Sandbox: "); told != 1 {
+		t.Errorf("the sandbox is told %d times:\n%s", told, errOut)
+	}
+	if _, errOut, _ := p.run("run", "--approve", "always", prompt); strings.Contains(errOut, "Sandbox: ") {
+		t.Errorf("the sandbox is told again:\n%s", errOut)
+	}
+}
+
+// A result is a line whatever it holds: canceled, timed out, and with parts that are no text.
+func TestLineOfCall(t *testing.T) {
+	t.Parallel()
+	old, edit := "a\nb\n", func(path string) tools.Content {
+		return tools.Content{Diff: &tools.Diff{Path: path, New: "x\n"}}
+	}
+	for _, c := range []struct {
+		want string
+		e    agent.CallEnded
+	}{
+		{"T · exit 1 · 2.1 s", agent.CallEnded{Result: tools.Result{JSON: json.RawMessage(`{"exit_code":1}`)}, Duration: 2100 * time.Millisecond}},
+		{"T · exit 0 · 12 s", agent.CallEnded{Result: tools.Result{JSON: json.RawMessage(`{"exit_code":0}`)}, Duration: 12 * time.Second}},
+		{"T · timed out · 3 min 5 s", agent.CallEnded{Result: tools.Result{JSON: json.RawMessage(`{"exit_code":-1,"timed_out":true}`)}, Duration: 185 * time.Second}},
+		{"T · canceled", agent.CallEnded{Interrupted: true, Result: tools.Result{IsError: true, JSON: json.RawMessage(`{"error":"x"}`)}}},
+		{"T · failed: a b", agent.CallEnded{Result: tools.Result{IsError: true, JSON: json.RawMessage("{\"error\":\"a\\nb\"}")}}},
+		{"T · failed", agent.CallEnded{Result: tools.Result{IsError: true, JSON: json.RawMessage(`[1]`)}}},
+		{"T · 1,234 found", agent.CallEnded{Result: tools.Result{JSON: json.RawMessage(`{"total_count":1234}`)}}},
+		{"T · running", agent.CallEnded{Result: tools.Result{JSON: json.RawMessage(`{"status":"running"}`)}}},
+		{"T · done", agent.CallEnded{Result: tools.Result{JSON: json.RawMessage(`{"status":5}`)}}},
+		{"edited a +1 −2", agent.CallEnded{Result: tools.Result{Shown: []tools.Content{{Diff: &tools.Diff{Path: "/w/a", Old: &old, New: "x\n"}}}}}},
+		{"created a +1 −0, b +1 −0, /x/c +1 −0, 1 more", agent.CallEnded{Result: tools.Result{Shown: []tools.Content{edit("/w/a"), edit("/w/b"), edit("/x/c"), edit("/w/d")}}}},
+		{"T · exit 0 · edited a +1 −2", agent.CallEnded{Result: tools.Result{JSON: json.RawMessage(`{"exit_code":0}`), Shown: []tools.Content{{Diff: &tools.Diff{Path: "/w/a", Old: &old, New: "x\n"}}}}}},
+	} {
+		if got := lineOfCall("T", "/w", c.e); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}
+
+// A call that runs for some seconds is shown before its result, but not beside a question.
+func TestLongCallsAreShownEarly(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var progress bytes.Buffer
+		cmd := &cobra.Command{}
+		cmd.SetOut(&bytes.Buffer{})
+		cmd.SetErr(&progress)
+		h := newTerminalHost(cmd, runFlags{})
+		start := func(id string) { h.Event(agent.CallStarted{Call: tools.Call{ID: id}, Title: "call " + id}) }
+		end := func(id string) {
+			h.Event(agent.CallEnded{Call: tools.Call{ID: id}, Result: tools.Result{JSON: json.RawMessage(`{}`)}, Duration: time.Second})
+		}
+		start("1")
+		start("2")
+		time.Sleep(time.Second)
+		end("1")
+		time.Sleep(time.Minute)
+		end("2")
+		start("3")
+		h.setAsking(true)
+		time.Sleep(time.Minute)
+		h.setAsking(false)
+		end("3")
+		start("4")
+		h.ended("s", agent.Cancelled)
+		time.Sleep(time.Minute)
+		want := "· call 1 · done · 1.0 s\n· call 2 · running\n· call 2 · done · 1.0 s\n· call 3 · done · 1.0 s\n"
+		if got := progress.String(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	})
 }

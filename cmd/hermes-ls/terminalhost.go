@@ -31,15 +31,18 @@ type terminalHost struct {
 	typing        sync.Once     // starts the goroutine reading in
 	typed         chan string   // lines of in
 	json          bool
-	always        bool // every action is approved, except if it requires a user in every mode
+	always        bool   // every action is approved, except if it requires a user in every mode
+	cwd           string // paths below it are shown relative to it
 
 	mu       sync.Mutex // guards the output and the fields below; subagents send events from other goroutines
 	answered bool       // some text was written
 	midLine  bool       // the last line of out is not complete
+	asking   bool       // a question waits for its answer
+	calls    runningCalls
 }
 
 func newTerminalHost(cmd *cobra.Command, flags runFlags) *terminalHost {
-	h := &terminalHost{out: shownOn(cmd.OutOrStdout()), progress: harmless{cmd.ErrOrStderr()}, json: flags.json, always: flags.approve == "always"}
+	h := &terminalHost{out: shownOn(cmd.OutOrStdout()), progress: harmless{cmd.ErrOrStderr()}, json: flags.json, always: flags.approve == "always", calls: runningCalls{}}
 	if !flags.json {
 		h.out = harmless{h.out}
 	}
@@ -71,12 +74,9 @@ func (h *terminalHost) Event(e agent.Event) {
 		fmt.Fprint(h.out, e.Text)
 		h.midLine = !strings.HasSuffix(e.Text, "\n")
 	case agent.CallStarted:
-		h.endLine()
-		fmt.Fprintf(h.progress, "· %s\n", e.Title)
+		h.started("", e)
 	case agent.CallEnded:
-		if e.Result.IsError {
-			fmt.Fprintf(h.progress, "✗ %s: %s\n", e.Call.Name, e.Result.JSON)
-		}
+		h.finished("", e)
 	case agent.TurnSummary:
 		h.endLine()
 		fmt.Fprintf(h.progress, "%s\n", e.Text)
@@ -92,9 +92,11 @@ func (h *terminalHost) Event(e agent.Event) {
 		h.endLine()
 		fmt.Fprintf(h.progress, "▸ subagent: %s\n", shorten.FirstLine(e.Goal))
 	case agent.ChildEvent:
-		if call, ok := e.Event.(agent.CallStarted); ok {
-			h.endLine()
-			fmt.Fprintf(h.progress, "  · %s\n", call.Title)
+		switch call := e.Event.(type) {
+		case agent.CallStarted:
+			h.started(e.SessionID, call)
+		case agent.CallEnded:
+			h.finished(e.SessionID, call)
 		}
 	case agent.ChildEnded:
 		h.endLine()
@@ -122,6 +124,7 @@ func (h *terminalHost) ended(id string, reason agent.StopReason) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.endLine()
+	h.stopCalls()
 	if h.json {
 		h.emit(map[string]any{"type": "end", "sessionId": id, "stopReason": reason})
 	}
@@ -131,6 +134,7 @@ func (h *terminalHost) failed(err error) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.endLine()
+	h.stopCalls()
 	if h.json {
 		h.emit(map[string]any{"type": "error", "message": err.Error()})
 	}

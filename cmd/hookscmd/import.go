@@ -1,6 +1,7 @@
 package hookscmd
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -67,7 +68,7 @@ func importHooks(cmd *cobra.Command, file string) error {
 	}
 	var settings map[string]any
 	if err == nil {
-		err = yaml.Unmarshal(data, &settings) // JSON is YAML, and a config.yaml can have them, too
+		settings, err = parsed(data)
 	}
 	if err != nil {
 		return fmt.Errorf("%s cannot be read: %w. Nothing was changed", file, err)
@@ -85,7 +86,7 @@ func importHooks(cmd *cobra.Command, file string) error {
 	written := 0
 	for _, event := range slices.Sorted(maps.Keys(found.Hooks)) {
 		before, _ := present[event].([]any)
-		all := hooks.Import(map[string]any{event: before}).Hooks[event] // an earlier copy can have the nested form
+		all := hooks.Import(map[string]any{event: before}).Hooks[event] // an earlier copy may have the nested form
 		added := 0
 		for _, hook := range found.Hooks[event] {
 			if slices.ContainsFunc(all, func(other any) bool { return same(other, hook) }) {
@@ -110,6 +111,25 @@ func importHooks(cmd *cobra.Command, file string) error {
 	}
 	fmt.Fprintf(cmd.OutOrStdout(), "Added %s to %s. hermes-ls hooks doctor checks what can start.\n", amount.Plural(written, "hook"), config.Path(home))
 	return nil
+}
+
+// parsed reads JSONC. If the text is no JSONC, it reads YAML, such as a config.yaml.
+func parsed(data []byte) (settings map[string]any, err error) {
+	var tree any
+	plain := textfile.PlainJSON(data)
+	notJSON := json.Unmarshal(plain, &tree)
+	if notJSON == nil {
+		var compact bytes.Buffer
+		err = json.Compact(&compact, plain)
+		data = compact.Bytes() // JSON is YAML, but for tabs and byte order marks
+	}
+	if err == nil {
+		err = yaml.Unmarshal(data, &settings)
+	}
+	if err != nil && notJSON != nil && bytes.HasPrefix(bytes.TrimSpace(plain), []byte("{")) {
+		err = textfile.JSONError(data, notJSON)
+	}
+	return settings, err
 }
 
 // same reports whether two hooks have equal values.

@@ -135,7 +135,7 @@ func (s *setup) readSource(name string) (map[string]imported, error) {
 	if strings.EqualFold(filepath.Ext(file), ".toml") {
 		data, err = jsonOf(data)
 	} else {
-		data = plainJSON(data)
+		data = textfile.PlainJSON(data)
 	}
 	if name == "gemini" {
 		data = shellNames.ReplaceAll(data, []byte("$${$1}"))
@@ -347,44 +347,4 @@ func (i *imported) withVariables(server string) (variables []string, err error) 
 	}
 	i.entry = e
 	return variables, nil
-}
-
-// plainJSON removes comments and trailing commas.
-func plainJSON(data []byte) []byte {
-	var out bytes.Buffer
-	data = bytes.TrimPrefix(data, []byte("\ufeff"))
-	for i := 0; i < len(data); i++ {
-		switch c := data[i]; {
-		case c == '"':
-			end := i + 1
-			for end < len(data) && data[end] != '"' {
-				if data[end] == '\\' {
-					end++
-				}
-				end++
-			}
-			end = min(end+1, len(data))
-			out.Write(data[i:end])
-			i = end - 1
-		case c == '/' && bytes.HasPrefix(data[i:], []byte("//")):
-			for i+1 < len(data) && data[i+1] != '\n' {
-				i++
-			}
-		case c == '/' && bytes.HasPrefix(data[i:], []byte("/*")):
-			end := bytes.Index(data[i+2:], []byte("*/"))
-			if end < 0 {
-				return out.Bytes()
-			}
-			i += end + 3
-		case c == '}' || c == ']':
-			trimmed := bytes.TrimRight(out.Bytes(), " \t\r\n")
-			if bytes.HasSuffix(trimmed, []byte(",")) {
-				out.Truncate(len(trimmed) - 1)
-			}
-			out.WriteByte(c)
-		default:
-			out.WriteByte(c)
-		}
-	}
-	return out.Bytes()
 }

@@ -49,7 +49,7 @@ func (p *Plugin) readJSON(data []byte) error {
 		Description string          `json:"description"`
 		Extensions  json.RawMessage `json:"extensions"`
 	}
-	if err := json.Unmarshal(data, &m); err != nil {
+	if err := json.Unmarshal(textfile.PlainJSON(data), &m); err != nil {
 		return err
 	}
 	switch {
@@ -82,7 +82,7 @@ func (p *Plugin) readHooks() error {
 	}
 	var section map[string]any
 	if err == nil {
-		err = textfile.JSONError(data, json.Unmarshal(data, &section))
+		err = textfile.JSONError(data, json.Unmarshal(textfile.PlainJSON(data), &section))
 	}
 	if err != nil {
 		return fmt.Errorf("hooks.json: %w", err)
@@ -144,7 +144,7 @@ func (p *Plugin) flat(event string, list any) any {
 func (p Plugin) agentWarnings() (warnings []string) {
 	var fields map[string]json.RawMessage
 	data, err := textfile.Read(filepath.Join(p.Dir, "plugin.json"), largestManifest)
-	if p.Kind != Agent || err != nil || json.Unmarshal(data, &fields) != nil {
+	if p.Kind != Agent || err != nil || json.Unmarshal(textfile.PlainJSON(data), &fields) != nil {
 		return nil
 	}
 	if fields["$schema"] == nil {
@@ -196,7 +196,7 @@ func (p Plugin) agentServers() (all map[string]agentServer, problems []error) {
 		Servers map[string]json.RawMessage `json:"mcpServers"`
 	}
 	if err == nil {
-		err = textfile.JSONError(data, json.Unmarshal(data, &file))
+		err = textfile.JSONError(data, json.Unmarshal(textfile.PlainJSON(data), &file))
 	}
 	switch {
 	case err != nil:

@@ -848,8 +848,9 @@ func TestAgentHooks(t *testing.T) {
 		`{"description":"x","hooks":{"PreToolUse":[{"matcher":"Bash","hooks":[{"type":"command","command":"a"}]}]}}`: "hook pre_tool_call: a",
 		`{"hooks":{"Notification":[{"hooks":[{"type":"command","command":"a"}]}]}}`:                                  `"Notification" is not an event`,
 		`{"hooks":{"Stop":[{"hooks":[{"type":"prompt","prompt":"a"}]}]}}`:                                            `of type "prompt" does not run`,
-		`{"Stop":[{"command":"a 'b"}]}`: "ERROR hooks.json: hooks.Stop, hook 1",
-		`[]`:                            "ERROR hooks.json: line 1: json",
+		`{"Stop":[{"command":"a 'b"}]}`:                      "ERROR hooks.json: hooks.Stop, hook 1",
+		"{ // mine\n\"Stop\":[{\"command\":\"a //b\"},],\n}": ": a //b",
+		`[]`: "ERROR hooks.json: line 1: json",
 	} {
 		b.add("kit", map[string]string{"plugin.json": `{"name":"kit"}`, "io.github.hermes-ls/hooks.json": text})
 		p, err := plugins.Load(filepath.Join(plugins.Dir(b.home), "kit"))

@@ -158,7 +158,7 @@ func marketplace(root, query string) (found []Remote) {
 			Source            json.RawMessage
 		}
 	}
-	if json.Unmarshal(data, &file) != nil {
+	if json.Unmarshal(textfile.PlainJSON(data), &file) != nil {
 		return nil
 	}
 	for _, p := range file.Plugins {

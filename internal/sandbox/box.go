@@ -45,9 +45,9 @@ type Config struct {
 	Path func() string
 	// Mechanism enforces the limits; nil: the result of [Detect].
 	Mechanism *Mechanism
-	// Report gets a sentence about the enforced limits, and a sentence for each gap. It is called
+	// Report gets a short sentence about the enforced limits, and a sentence for each gap. It is called
 	// with the first command, and again after each change of the policy. Nil: no report.
-	Report func(enforced string, gaps []string)
+	Report func(brief string, gaps []string)
 	// Notice shows the user a notice about a command's changes. Nil: only the call reports it.
 	Notice func(text string)
 	// Ends shows the user at Close the undone changes of standing programs. Nil: the next session
@@ -272,7 +272,7 @@ func (b *Box) report(m Mechanism) {
 	b.reported = true
 	b.mu.Unlock()
 	if first && b.cfg.Report != nil {
-		b.cfg.Report(m.Says(p), m.Gaps(p))
+		b.cfg.Report(m.Brief(p), m.Gaps(p))
 	}
 }
 

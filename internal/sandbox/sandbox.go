@@ -122,6 +122,17 @@ func (m Mechanism) Enforces(mode Mode) string {
 	return "not enforced: " + m.Reason
 }
 
+// Brief returns a sentence of at most ten words about the limits of a policy.
+func (m Mechanism) Brief(p Policy) string {
+	switch {
+	case p.Mode == Off || p.Mode == "" || m.Kind == None:
+		return "off. Commands run with your own rights"
+	case p.Mode == ReadOnly:
+		return "commands write only in their own /tmp and caches"
+	}
+	return "commands write only in the workspace, /tmp and caches"
+}
+
 // Says returns a sentence about a policy: its mode, how far it is enforced, and by which means.
 func (m Mechanism) Says(p Policy) string {
 	if p.Mode == Off || p.Mode == "" {

@@ -73,6 +73,45 @@ func Decode(data []byte) ([]byte, error) {
 	return text, nil
 }
 
+// PlainJSON returns JSON with spaces instead of comments, and of commas before a closing bracket.
+// Editors and other agents allow both in their settings (JSONC). Offsets and lines stay the same.
+func PlainJSON(data []byte) []byte {
+	out := bytes.TrimPrefix(bytes.Clone(data), []byte("\xef\xbb\xbf"))
+	comma := -1
+	for i := 0; i < len(out); i++ {
+		switch c := out[i]; {
+		case c == '"':
+			for i++; i < len(out) && out[i] != '"'; i++ {
+				if out[i] == '\\' {
+					i++
+				}
+			}
+			comma = -1
+		case c == '/' && i+1 < len(out) && out[i+1] == '/':
+			for ; i < len(out) && out[i] != '\n'; i++ {
+				out[i] = ' '
+			}
+		case c == '/' && i+1 < len(out) && out[i+1] == '*':
+			end := bytes.Index(out[i+2:], []byte("*/"))
+			if end < 0 {
+				return out
+			}
+			for stop := i + end + 4; i < stop; i++ {
+				out[i] = ' '
+			}
+			i--
+		case c == ',':
+			comma = i
+		case (c == '}' || c == ']') && comma >= 0:
+			out[comma] = ' '
+			comma = -1
+		case c != ' ' && c != '\t' && c != '\n' && c != '\r':
+			comma = -1
+		}
+	}
+	return out
+}
+
 // JSONError returns an error of decoding JSON, with its line.
 func JSONError(data []byte, err error) error {
 	var syntax *json.SyntaxError

@@ -148,7 +148,7 @@ func serversIn(dir, root string, left *int64) (all []Server) {
 
 func definitions(data []byte, key string) (map[string]json.RawMessage, error) {
 	var file map[string]json.RawMessage
-	if err := json.Unmarshal(plainJSON(data), &file); err != nil {
+	if err := json.Unmarshal(textfile.PlainJSON(data), &file); err != nil {
 		return nil, textfile.JSONError(data, err)
 	}
 	found := map[string]json.RawMessage{}
@@ -314,42 +314,4 @@ func wordsOf(text string) []string {
 		}
 	}
 	return append(words, strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" \t\r\n\"'`;&|()<>{}=,", r) })...)
-}
-
-// plainJSON replaces comments and commas before a closing bracket by spaces, as editors allow them in their settings.
-func plainJSON(data []byte) []byte {
-	out := bytes.TrimPrefix(bytes.Clone(data), []byte("\xef\xbb\xbf"))
-	comma := -1
-	for i := 0; i < len(out); i++ {
-		switch c := out[i]; {
-		case c == '"':
-			for i++; i < len(out) && out[i] != '"'; i++ {
-				if out[i] == '\\' {
-					i++
-				}
-			}
-			comma = -1
-		case c == '/' && i+1 < len(out) && out[i+1] == '/':
-			for ; i < len(out) && out[i] != '\n'; i++ {
-				out[i] = ' '
-			}
-		case c == '/' && i+1 < len(out) && out[i+1] == '*':
-			end := bytes.Index(out[i+2:], []byte("*/"))
-			if end < 0 {
-				return out
-			}
-			for stop := i + end + 4; i < stop; i++ {
-				out[i] = ' '
-			}
-			i--
-		case c == ',':
-			comma = i
-		case (c == '}' || c == ']') && comma >= 0:
-			out[comma] = ' '
-			comma = -1
-		case c != ' ' && c != '\t' && c != '\n' && c != '\r':
-			comma = -1
-		}
-	}
-	return out
 }
