@@ -22,26 +22,11 @@ func refusedHistory(err error) *model.Error {
 	switch status := failed.Status; {
 	case failed.Kind == model.ErrState,
 		failed.Kind == model.ErrRequest && (status == 0 || status == http.StatusBadRequest || status == http.StatusUnprocessableEntity),
-		failed.Kind == model.ErrModel && status == http.StatusBadRequest && strings.Contains(strings.ToLower(failed.Message), "call"), // “tool call x not found”
-		failed.Kind == model.ErrServer && ofTemplate(failed.Message):
+		failed.Kind == model.ErrRequest && status >= 500, // of a chat template
+		failed.Kind == model.ErrModel && status == http.StatusBadRequest && strings.Contains(strings.ToLower(failed.Message), "call"): // “tool call x not found”
 		return failed
 	}
 	return nil
-}
-
-// ofTemplate reports whether a server error comes from the chat template of a local model. Such a
-// failure depends on the messages. Servers pass on the errors of Jinja, of Python and of minja.
-func ofTemplate(message string) bool {
-	message = strings.ToLower(message)
-	for _, words := range []string{
-		"jinja", "chat template", "chat_template", "parse tool call", "tool call arguments", "must alternate", "message role",
-		"nonetype", "typeerror", "keyerror", "has no attribute", "is undefined", "is not callable", "is not iterable", "at row ",
-	} {
-		if strings.Contains(message, words) {
-			return true
-		}
-	}
-	return false
 }
 
 // ofTools reports whether a refusal names an offered tool. Tools are not part of the history.

@@ -30,10 +30,10 @@ func TestRefusedHistory(t *testing.T) {
 			return &model.Error{Message: "Function call is missing a thought_signature in functionCall parts. function call `default_api:write`, position 4."}
 		},
 		"by its chat template": func(*fakemodel.Exchange, int) *model.Error {
-			return &model.Error{Kind: model.ErrServer, Status: 500, Message: `can only concatenate str (not "NoneType") to str`}
+			return &model.Error{Kind: model.ErrRequest, Status: 500, Message: `can only concatenate str (not "NoneType") to str`}
 		},
 		"by its chat template in C++": func(*fakemodel.Exchange, int) *model.Error {
-			return &model.Error{Kind: model.ErrServer, Status: 500, Message: "Value is not callable: null at row 58, column 30"}
+			return &model.Error{Kind: model.ErrRequest, Status: 500, Message: "Value is not callable: null at row 58, column 30"}
 		},
 		"not at all": func(*fakemodel.Exchange, int) *model.Error { return &model.Error{Message: "Bad Request"} },
 	} {

@@ -317,6 +317,8 @@ func kindOf(status int, text string) model.ErrorKind {
 		return model.ErrBusy
 	case refusesTools(text):
 		return model.ErrTools
+	case (status == 0 || status >= 500) && ofTemplate(text):
+		return model.ErrRequest
 	case status == http.StatusRequestTimeout, status >= 500:
 		return model.ErrServer
 	case status < 500 && unknownModel(text):

@@ -14,16 +14,19 @@ import (
 //go:embed overflow.txt
 var overflowTable string
 
-// wordings returns the wordings of overflow.txt, each split at its stars.
-var wordings = sync.OnceValue(func() (all [][]string) {
-	for line := range strings.Lines(overflowTable) {
+// wordings returns the wordings of overflow.txt.
+var wordings = sync.OnceValue(func() [][]string { return wordingsIn(overflowTable) })
+
+// wordingsIn returns the wordings of a table, each split at its stars.
+func wordingsIn(table string) (all [][]string) {
+	for line := range strings.Lines(table) {
 		words, _, ok := strings.Cut(line, "\t")
 		if ok && !strings.HasPrefix(line, "#") {
 			all = append(all, strings.Split(words, "*"))
 		}
 	}
 	return all
-})
+}
 
 // overflows reports whether text is a vendor's message about a request longer than the context
 // window. text is in lower case, with the codes of the error as code=WORD.

@@ -216,3 +216,44 @@ func TestOutputLimit(t *testing.T) {
 		}
 	}
 }
+
+// TestTemplateErrors checks that the errors of chat templates in public reports are refusals of the
+// messages, with status 500 or as an event, and that other failures of a server are not.
+func TestTemplateErrors(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		"\n------------\nWhile executing CallExpression at line 19, column 27 in source:\n...% 2 == 0) -%}\n        {{ raise_exception(\"Conversation roles must alternate user...\n   ^\nError: Jinja Exception: Conversation roles must alternate user/assistant/user/assistant/...",
+		"\n------------\nWhile executing FilterExpression at line 120, column 73 in source:\n..._name, args_value in tool_call.arguments|items %}\nError: Unknown (built-in) filter 'items' for type String",
+		"Value is not callable: null at row 49, column 79:\n                {%- set content = (m_content.split('</think>')|last) %}",
+		"Invalid tool call arguments passed: {\"query\": at row 76, column 80:\n{% if _args is not mapping %}",
+		"Failed to parse tool call arguments as JSON: [json.exception.parse_error.101] parse error at line 1, column 2",
+		"Cannot have 2 or more assistant messages at the end of the list.",
+		"Assistant message must contain either 'content' or 'tool_calls'!",
+		"Error rendering prompt with jinja template: \"Cannot pass both content and thinking in an assistant message with tool calls! Put the analysis message in one or the other, but not both.\".",
+		"Error rendering prompt with jinja template: \"Unknown test: sequence\".",
+		"No user query found in messages.",
+		"template: :6:10: executing \"\" at <.Tools>: can't evaluate field Tools in type api.Tools",
+		"template: :108:130: executing \"\" at <index $prop.Type 0>: error calling index: reflect: slice index out of range",
+		"jinja2.exceptions.UndefinedError: 'dict object' has no attribute 'content'",
+		"can only concatenate str (not \"NoneType\") to str",
+		"Object of type Undefined is not JSON serializable",
+		"Template error: invalid operation: tried to use + operator on unsupported types string and undefined (in <string>:4)",
+		"Message has tool role, but there was no previous assistant message with a tool call!",
+		"This model only supports single tool-calls at once!",
+		"Unexpected role 'tool' after role 'system'",
+		"Not the same number of function calls and responses",
+		"Cannot set `add_generation_prompt` to True when the last message is from the assistant.",
+	} {
+		for _, status := range []int{0, 500, 502} {
+			got := Classify(status, nil, must(json.Marshal(map[string]any{"error": map[string]any{"message": text, "type": "server_error"}})))
+			if got.Kind != model.ErrRequest {
+				t.Errorf("%d %q is %q", status, text, got.Kind)
+			}
+		}
+	}
+	for _, text := range []string{"oops", "Internal server error", "upstream connect error", "model runner has unexpectedly stopped", "CUDA out of memory", "llama runner process has terminated: exit status 2", "timed out waiting for the message queue"} {
+		if got := Classify(500, nil, must(json.Marshal(map[string]any{"error": map[string]any{"message": text}}))); got.Kind == model.ErrRequest {
+			t.Errorf("%q is a refusal", text)
+		}
+	}
+}

@@ -85,6 +85,17 @@ func TestRetries(t *testing.T) {
 			}
 		})
 	}
+	virtual(t, "a chat template that cannot write the messages", func(t *testing.T) {
+		rec := &modeltest.Recorder{Answer: func(_ int, _ []byte, w http.ResponseWriter) {
+			w.WriteHeader(500)
+			io.WriteString(w, `{"error":{"code":500,"message":"Error: Jinja Exception: Unexpected message role.","type":"server_error"}}`)
+		}}
+		began := time.Now()
+		_, notices, err := modeltest.Ask(t.Context(), inMemory(rec.ServeHTTP), hello())
+		if failed := new(model.Error); !errors.As(err, &failed) || failed.Kind != model.ErrRequest || len(rec.Bodies) != 1 || len(notices) != 0 || time.Since(began) != 0 {
+			t.Errorf("%v after %d requests in %v, notices %q", err, len(rec.Bodies), time.Since(began), notices)
+		}
+	})
 	virtual(t, "an empty answer, then fine", func(t *testing.T) {
 		rec := &modeltest.Recorder{Answer: func(n int, _ []byte, w http.ResponseWriter) {
 			if w.Header().Set("Content-Type", "text/event-stream"); n > 1 {

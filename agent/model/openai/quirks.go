@@ -41,7 +41,7 @@ func (API) Adapt(req *model.Request, t *api.Target, e *model.Error) bool {
 		t.Quirks |= noSystem
 		return true
 	}
-	if e.Status == 0 || e.Status == 400 || e.Status == 422 || e.Status == 500 {
+	if ofHistory(e) {
 		if set, unset := ofCalls(req, t, e.Message); set != 0 {
 			t.Quirks = t.Quirks&^unset | set
 			return t.Quirks != before
@@ -121,18 +121,24 @@ func callsIn(req *model.Request) (calls, empty, beside bool) {
 	return calls, empty, beside
 }
 
+// ofHistory reports whether a refusal with this status can be about the messages. Local servers
+// refuse them with status 500, or with an event, which has no status.
+func ofHistory(e *model.Error) bool {
+	return e.Status == 0 || e.Status == 400 || e.Status == 422 || e.Status == 500
+}
+
 // wantsAlternation reports whether an endpoint accepts a user message only after an
 // assistant message. The template of a local model often requires this.
 func wantsAlternation(e *model.Error) bool {
 	text := strings.ToLower(e.Message)
-	return (e.Status == 400 || e.Status == 422 || e.Status == 500) &&
+	return ofHistory(e) &&
 		(strings.Contains(text, "roles must alternate") || strings.Contains(text, "after role") || strings.Contains(text, "must alternate between"))
 }
 
 // refusesSystem reports whether an endpoint refused the system message. Some models' templates
 // support none.
 func refusesSystem(e *model.Error) bool {
-	if e.Status != 400 && e.Status != 422 && e.Status != 500 {
+	if !ofHistory(e) {
 		return false
 	}
 	text := strings.ToLower(e.Message)
