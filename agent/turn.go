@@ -393,7 +393,7 @@ func (t *turn) stopReason(reply *model.Reply) (StopReason, error) {
 	case t.more != "":
 		return t.goOnFor(t.more)
 	case strings.TrimSpace(reply.Text) != "":
-		if len(t.head.Tools) > 0 && model.IsCallMarkup(reply.Text) {
+		if len(t.head.Tools) > 0 && model.IsCallMarkup(reply.Text, t.head.Tools) {
 			t.notice("%s", notRun)
 		}
 		return EndTurn, nil

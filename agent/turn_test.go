@@ -614,3 +614,17 @@ func TestReport(t *testing.T) {
 		})
 	}
 }
+
+// TestUnreadCallIsTold checks that an answer with the markup of a call that was not run has one
+// notice.
+func TestUnreadCallIsTold(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"I look.\n<use_tool name=\"look\">\n<path>a</path>\n</use_tool>", "I look. <function=look>\n<parameter=path>a</parameter>\n</function>", "<look>\n<path>a</path>\n</look>"} {
+		m := fakemodel.Script(func(x *fakemodel.Exchange) { x.Text(text) })
+		s, sink := begin(t, agent.Config{Model: m, Store: openStore(t), Tools: scriptTools(t, nil)}), &recorder{}
+		stop, err := s.Turn(t.Context(), agent.Input{Text: "go"}, sink)
+		if notices := of[agent.Notice](sink); stop != agent.EndTurn || err != nil || len(notices) != 1 || !strings.Contains(notices[0].Text, "model.text_calls") {
+			t.Errorf("%q: %v, %v, notices %q", text, stop, err, notices)
+		}
+	}
+}

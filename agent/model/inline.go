@@ -318,6 +318,7 @@ type mark struct {
 	// first: only at the start of a response, after a thought, or after another special token; line: at
 	// the start of a line.
 	first, line bool
+	late        bool // also later, outside of quotations
 	token       bool // not text, and more of its kind may follow
 }
 
@@ -337,7 +338,8 @@ var marks = func() []mark {
 		{text: "◁think▷", ends: []string{"◁/think▷"}, line: true},
 		{text: "<thought>", ends: []string{"</thought>"}, first: true}, {text: "<reasoning>", ends: []string{"</reasoning>"}, first: true},
 		{text: "<reason>", ends: []string{"</reason>"}, first: true}, {text: "<scratchpad>", ends: []string{"</scratchpad>"}, first: true},
-		{text: analysis, ends: harmony, first: true, token: true}, {text: "<|start|>assistant" + analysis, ends: harmony, first: true, token: true},
+		{text: analysis, ends: harmony, first: true, late: true, token: true}, {text: "<|start|>assistant" + analysis, ends: harmony, first: true, late: true, token: true},
+		{text: "<|end|><|start|>assistant" + analysis, ends: harmony, first: true, late: true, token: true},
 	}
 	for _, text := range []string{"<|start|>assistant<|channel|>final<|message|>", "<|channel|>final<|message|>", "<|start|>assistant<|channel|>commentary<|message|>",
 		"<|channel|>commentary<|message|>", "<|begin_of_solution|>", "<|START_RESPONSE|>", "<|START_TEXT|>"} {
@@ -359,7 +361,7 @@ func (f *inline) applies(m *mark) bool {
 	case m.call != nil:
 		return len(f.offered) > 0 && !f.around.quotes(f.last)
 	case m.first:
-		return !f.hasText || m.token && f.tokens
+		return !f.hasText || m.token && f.tokens || m.late && !f.around.quotes(f.last)
 	case m.line:
 		return f.last == '\n'
 	case m.end && m.token:

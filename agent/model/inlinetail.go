@@ -20,9 +20,9 @@ func match(r *lazyregexp.Regexp, s string) string {
 // tailOpeners start markup of calls in the model families' templates. It extends to the end of
 // the response.
 var tailOpeners = []string{
-	"<|python_tag|>",                                         // Llama
-	"[TOOL_CALLS]",                                           // Mistral
-	"<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>", "<｜DSML｜", // DeepSeek
+	"<|python_tag|>",                                                    // Llama
+	"[TOOL_CALLS]",                                                      // Mistral
+	"<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>", "<｜DSML｜", "<|DSML|", // DeepSeek
 	"<|tool▁calls▁begin|>", "<｜tool_calls_begin｜>", "<|tool_calls_begin|>", // and copies of it
 	"<minimax:tool_call>", "<tool_calls>", "<function_calls>", "<function_call>", "<invoke name=",
 	"<|channel|>commentary to=", "<|start|>assistant<|channel|>commentary to=", "<|start|>assistant to=", "<|start|>functions.", // harmony
@@ -513,34 +513,4 @@ func gemmaArgs(s string) (args, rest string, ok bool) {
 		pairs = append(pairs, string(quote(strings.Trim(key, `"`)))+":"+value)
 		s = after
 	}
-}
-
-// IsCallMarkup reports whether an answer ends with the markup of a tool call that was not run.
-func IsCallMarkup(text string) bool {
-	text = strings.TrimSpace(text)
-	if text == "" {
-		return false
-	}
-	if calls, ok := parseBare([]byte(text), nil); ok && len(calls) > 0 && (text[0] == '{' || text[0] == '[' && strings.Contains(text, `"name"`) || text[0] == 'f' || text[0] == 'A') {
-		return strings.Contains(text, `"arguments"`) || strings.Contains(text, `"parameters"`)
-	}
-	if strings.HasPrefix(text, "```tool_code") || strings.HasPrefix(text, "```tool_call") {
-		return true
-	}
-	fenced := false
-	for line := range strings.Lines(text) {
-		line = strings.TrimSpace(line)
-		if strings.HasPrefix(line, "```") || strings.HasPrefix(line, "~~~") {
-			fenced = !fenced
-		}
-		if fenced {
-			continue
-		}
-		for _, opener := range slices.Concat(tailOpeners, []string{toolCall.open, function.open}) {
-			if strings.HasPrefix(line, opener) {
-				return true
-			}
-		}
-	}
-	return false
 }

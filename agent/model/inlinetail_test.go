@@ -22,6 +22,7 @@ var markups = map[string]string{
 	"DeepSeek V3":         "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>read_file\n```json\n{\"path\": \"a.go\"}\n```<｜tool▁call▁end｜>\n<｜tool▁call▁begin｜>function<｜tool▁sep｜>read_dir\n```json\n{}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜><｜end▁of▁sentence｜>",
 	"DeepSeek V3.1":       `<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>read_file<｜tool▁sep｜>{"path": "a.go"}<｜tool▁call▁end｜><｜tool▁call▁begin｜>read_dir<｜tool▁sep｜>{}<｜tool▁call▁end｜><｜tool▁calls▁end｜>`,
 	"DeepSeek V3.2":       "<｜DSML｜function_calls>\n<｜DSML｜invoke name=\"read_file\">\n<｜DSML｜parameter name=\"path\" string=\"true\">a.go</｜DSML｜parameter>\n</｜DSML｜invoke>\n<｜DSML｜invoke name=\"read_dir\">\n</｜DSML｜invoke>\n</｜DSML｜function_calls>",
+	"DeepSeek V4, ASCII":  "<|DSML|tool_calls>\n<|DSML|invoke name=\"read_file\">\n<|DSML|parameter name=\"path\" string=\"true\">a.go</|DSML|parameter>\n</|DSML|invoke>\n<|DSML|invoke name=\"read_dir\">\n</|DSML|invoke>\n</|DSML|tool_calls>",
 	"MiniMax M2":          "<minimax:tool_call>\n<invoke name=\"read_file\">\n<parameter name=\"path\">a.go</parameter>\n</invoke>\n<invoke name=\"read_dir\">\n</invoke>\n</minimax:tool_call>",
 	"MiniMax M1":          "<tool_calls>\n{\"name\": \"read_file\", \"arguments\": {\"path\": \"a.go\"}}\n{\"name\": \"read_dir\", \"arguments\": {}}\n</tool_calls>",
 	"Hunyuan":             `<tool_calls>[{"name": "read_file", "arguments": {"path": "a.go"}}, {"name": "read_dir", "arguments": {}}]</tool_calls>`,
@@ -81,7 +82,7 @@ func TestMarkups(t *testing.T) {
 					before = []string{"", "<think>hm</think>\n"}
 				}
 			}
-			if !model.IsCallMarkup(markup) && name != "Llama 4" {
+			if !model.IsCallMarkup(markup, nil) && name != "Llama 4" {
 				t.Error("it is not recognized as markup that was not run")
 			}
 			for _, b := range before {
@@ -101,17 +102,70 @@ func TestMarkups(t *testing.T) {
 					}
 				}
 			}
-			if model.IsCallMarkup(quotes[0]) {
+			if model.IsCallMarkup(quotes[0], nil) {
 				t.Error("a quotation is taken for markup that was not run")
 			}
 		})
 	}
 }
 
+// TestUnreadMarkup checks that calls in forms that are not read are recognized in an answer, also
+// behind a sentence, and that a quotation of them is not.
+func TestUnreadMarkup(t *testing.T) {
+	t.Parallel()
+	tools := []model.Tool{{Name: "read_file"}, {Name: "read_dir"}}
+	for _, markup := range []string{
+		"<use_tool name=\"read_file\">\n<path>a.go</path>\n</use_tool>",
+		"<tool_use>\n<name>read_file</name>\n<arguments>{}</arguments>\n</tool_use>",
+		"<use_mcp_tool>\n<tool_name>x</tool_name>\n</use_mcp_tool>",
+		"<function=unknown>\n<parameter=path>\na.go\n</parameter>\n</function>",
+		"<function name=\"read_file\">{\"path\":\"a.go\"}</function>",
+		"<functioncall> {\"name\": \"x\", \"arguments\": '{}'}",
+		"[TOOL_REQUEST]\n{\"name\": \"x\", \"arguments\": {}}\n[END_TOOL_REQUEST]",
+		"<longcat_tool_call>read_file\n<longcat_arg_key>path</longcat_arg_key>\n</longcat_tool_call>",
+		"]<]minimax[>[<tool_call>\n]<]minimax[>[<invoke name=\"read_file\">]<]minimax[>[<path>a.go]<]minimax[>[</path>]<]minimax[>[</invoke>\n]<]minimax[>[</tool_call>",
+		"<|open|>toolscall tool=\"read_file\" index=\"1\"<|sep|><|open|>argument key=\"path\" type=\"string\"<|sep|>a.go<|close|>call<|sep|>",
+		"<invoke name=\"unknown\">\n<parameter name=\"url\">https://example.org</parameter>\n</invoke>",
+		"<read_file>\n<path>a.go</path>\n</read_file>",
+		"Action: read_file\nAction Input: {\"path\": \"a.go\"}",
+		"✿FUNCTION✿: read_file\n✿ARGS✿: {\"path\": \"a.go\"}",
+	} {
+		for _, text := range []string{markup, "I look.\n\n" + markup + "\n"} {
+			if !model.IsCallMarkup(text, tools) {
+				t.Errorf("%q is not recognized", text)
+			}
+		}
+		if text := "I look. " + markup; !strings.HasPrefix(markup, "Action") && !strings.HasPrefix(markup, "<read_file") && !model.IsCallMarkup(text, tools) {
+			t.Errorf("%q is not recognized", text)
+		}
+		for _, text := range []string{"So:\n```\n" + markup + "\n```\n", "> " + strings.ReplaceAll(markup, "\n", "\n> "), "Models write `" + strings.ReplaceAll(markup, "\n", "") + "`."} {
+			if model.IsCallMarkup(text, tools) {
+				t.Errorf("the quotation %q is taken for markup", text)
+			}
+		}
+	}
+	for _, text := range []string{
+		`{"action": "exec_command", "params": {"cmd": "ls"}}`, `{"action": "read_file", "action_input": "a.go"}`, `[read_file(path="a.go")]`,
+		"```json\n{\"tool\": \"x\", \"args\": {}}\n```", "```json\n{\"name\": \"x\", \"arguments\": {}}\n```",
+	} {
+		if !model.IsCallMarkup(text, tools) {
+			t.Errorf("%q is not recognized", text)
+		}
+	}
+	for _, text := range []string{
+		"The element <function name> is not valid.", "Use <use_tool> to call a tool. It has a name.", "See [TOOL_CALL] in the docs, please.", "<p>hi</p>", `{"name": "x", "version": "1"}`,
+		"The file has \"<tool_call>\" {x}", "Action: none", "A list: [1, 2]", "<read_file> is a tag", "x = a[i]", "func f() {}",
+	} {
+		if model.IsCallMarkup(text, tools) {
+			t.Errorf("%q is taken for markup", text)
+		}
+	}
+}
+
 func TestNoMarkup(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"", "Done.", `{"a": 1}`, `[1, 2]`, "See [the docs](x).", "Use `[TOOL_CALLS]`.", "```json\n{\"name\":\"x\"}\n```", "<p>hi</p>", "Action: none"} {
-		if model.IsCallMarkup(text) {
+		if model.IsCallMarkup(text, nil) {
 			t.Errorf("%q is taken for markup", text)
 		}
 		for size := 1; size <= max(len(text), 1); size++ {
@@ -156,6 +210,13 @@ func TestThoughts(t *testing.T) {
 		"hm<|start|>assistant<|channel|>final<|message|>Hello":                        {reasoning: "hm", text: "Hello"},
 		"hm\n<|channel|>final<|message|>Hello":                                        {reasoning: "hm\n", text: "Hello"},
 		"A text with `<|channel|>final<|message|>` in it":                             {text: "A text with `<|channel|>final<|message|>` in it"},
+		"Hello<|channel|>analysis<|message|>hm":                                       {reasoning: "hm", text: "Hello"},
+		"Hello.\n<|start|>assistant<|channel|>analysis<|message|>hm<|end|>":           {reasoning: "hm", text: "Hello.\n"},
+		"Hello<|end|><|start|>assistant<|channel|>analysis<|message|>hm<|end|>":       {reasoning: "hm", text: "Hello"},
+		"A <|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>final<|message|>B<|return|>": {reasoning: "hm", text: "A B"},
+		"A text with `<|channel|>analysis<|message|>` in it":                                                {text: "A text with `<|channel|>analysis<|message|>` in it"},
+		"```\n<|channel|>analysis<|message|>hm\n```\n":                                                      {text: "```\n<|channel|>analysis<|message|>hm\n```\n"},
+		"It is \"<|channel|>analysis<|message|>\".":                                                         {text: "It is \"<|channel|>analysis<|message|>\"."},
 		"<|channel|>commentary<|message|>I look.<|end|><|start|>assistant<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>final<|message|>Hello": {reasoning: "hm", text: "I look.Hello"},
 	} {
 		want.finish = model.FinishStop
