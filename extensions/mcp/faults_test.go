@@ -92,6 +92,9 @@ func TestFaultyServer(t *testing.T) {
 				t.Fatalf("%+v", st)
 			}
 			b.noticed("entry 1 is left out (its name is no text: 5), entry 2 is left out (it is no object), good without title")
+			if n := strings.Count(strings.Join(b.told(), "\n"), "entry 1 is left out"); n != 1 { // the cursor does not move, so the page comes twice
+				t.Errorf("a mistake is told %d times: %q", n, b.told())
+			}
 			if got := b.call("mcp__f__good", `{"q":"lost"}`); !strings.Contains(got, "q is lost") {
 				t.Errorf("an answer without an id: %s", got)
 			}

@@ -225,6 +225,13 @@ func (b *bed) noticed(text string) {
 	})
 }
 
+// told returns the notices so far.
+func (b *bed) told() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.notices)
+}
+
 func (b *bed) call(name, args string) string {
 	b.t.Helper()
 	r, err := b.set.Call(b.t.Context(), b.env, tools.Call{ID: "c", Name: name, Args: json.RawMessage(args)})

@@ -536,11 +536,17 @@ func fitFields(object map[string]any, kind reflect.Type) {
 	}
 }
 
-// fault records a mistake in a list of tools.
+// mostFaults limits the recorded mistakes.
+const mostFaults = 1000
+
+// fault records a mistake in a list of tools. A server that sends the same page again repeats
+// its mistakes, and they are recorded once.
 func (d *Dropped) fault(text string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.faults = append(d.faults, text)
+	if len(d.faults) < mostFaults && !slices.Contains(d.faults, text) {
+		d.faults = append(d.faults, text)
+	}
 }
 
 // Faults returns the mistakes in lists of tools since its last call.
