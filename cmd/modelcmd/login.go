@@ -166,10 +166,16 @@ func (a *asker) line(question string) (string, error) {
 	text, err := a.in.ReadString('\n')
 	if err != nil && (!errors.Is(err, io.EOF) || text == "") {
 		fmt.Fprintln(a.out)
-		return "", fmt.Errorf("no answer: %w", err)
+		return "", &noAnswerError{err}
 	}
 	return strings.TrimSpace(text), nil
 }
+
+// noAnswerError is the error of a question without an answer.
+type noAnswerError struct{ err error }
+
+func (e *noAnswerError) Error() string { return "no answer: " + e.err.Error() }
+func (e *noAnswerError) Unwrap() error { return e.err }
 
 // secret is like line, but does not show the typed text.
 func (a *asker) secret(question string) (string, error) {
@@ -180,7 +186,7 @@ func (a *asker) secret(question string) (string, error) {
 	text, err := term.ReadPassword(a.terminal)
 	fmt.Fprintln(a.out)
 	if err != nil {
-		return "", fmt.Errorf("no answer: %w", err)
+		return "", &noAnswerError{err}
 	}
 	return strings.TrimSpace(string(text)), nil
 }

@@ -38,7 +38,7 @@ type menu struct {
 	drawn int // lines
 }
 
-var errGivenUp = errors.New("no answer: canceled")
+var errGivenUp = &noAnswerError{errors.New("canceled")}
 
 // choose shows a menu, with the usual answer first. If the input or the output is no terminal, ok is false.
 func (a *asker) choose(title string, all []entry, usual string, other bool) (answer string, ok bool, err error) {
@@ -73,7 +73,7 @@ func (m *menu) run() (string, error) {
 		key, err := m.key()
 		if err != nil {
 			m.clear()
-			return "", fmt.Errorf("no answer: %w", err)
+			return "", &noAnswerError{err}
 		}
 		switch key {
 		case "ctrl-c":

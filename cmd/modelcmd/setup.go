@@ -42,40 +42,55 @@ func Setup() *cobra.Command {
 	return cmd
 }
 
-// setup asks for a provider, its key and a model, and tests the model before it writes anything.
+// setup asks for a provider, its key and a model, and tests the model before it writes anything. If
+// the test fails, it tells why and asks again for the part that failed. It ends without an answer.
 func setup(ctx context.Context, home string, environ []string, a *asker) error {
 	now := app.Config().Load(home, config.Options{Environ: environ})
-	provider, err := chooseProvider(home, now, a)
-	if err != nil {
-		return err
+	var failure error // of the provider chosen before
+	for {
+		provider, err := chooseProvider(home, now, a)
+		if err != nil {
+			return cmp.Or(failure, err)
+		}
+		t, baseKey, err := askedTrial(home, environ, now, provider, a)
+		if err == nil {
+			failure, err = t.passes(ctx, a)
+		}
+		if err != nil {
+			return err
+		}
+		if failure == nil {
+			return t.write(now, baseKey, a)
+		}
 	}
-	base := ""
+}
+
+// askedTrial asks for the address of a provider, if it is not known, and for its key.
+func askedTrial(home string, environ []string, now *config.Loaded, provider string, a *asker) (t trial, baseKey string, err error) {
 	table, known := catalog.Find(provider)
 	baseKey, question := "providers."+provider+".base_url", "Your address at "+provider+": "
 	if provider == "custom" {
 		table, baseKey, question = catalog.Provider{Keys: []string{config.KeyName(provider)}, NoKey: true}, "model.base_url", "Address of the endpoint (…/v1): "
 	}
+	t = trial{home: home, environ: environ, provider: provider, question: question, usual: cmp.Or(table.Model, now.Model.Default), listed: table.Model}
 	if provider == "custom" || known && table.BaseURL == "" && now.Providers[provider].BaseURL == "" {
-		if base, err = a.address(question); err != nil {
-			return err
+		if t.base, err = a.address(question); err != nil {
+			return t, "", err
 		}
 	}
-	t := trial{home: home, environ: environ, provider: provider, base: base, usual: cmp.Or(table.Model, now.Model.Default), listed: table.Model}
 	if len(table.Keys) > 0 {
 		t.keyName = table.Keys[0]
-		if t.key, err = a.secret(fmt.Sprintf("Key (%s, it is not shown; empty: the one that is set): ", t.keyName)); err != nil {
-			return err
-		}
+		t.key, err = a.secret(fmt.Sprintf("Key (%s, it is not shown; empty: the one that is set): ", t.keyName))
 	} else if t.keyName = now.Providers[provider].KeyEnv; t.keyName == "" {
 		t.keyName = config.KeyName(provider)
 	}
-	question = strings.TrimSpace(question) + " "
-	if err := t.passes(ctx, a, base != "", question); err != nil {
-		return err
-	}
-	key, id := t.key, t.id
-	base = t.base
+	return t, baseKey, err
+}
 
+// write stores what was tested. Then it shows the next steps.
+func (t *trial) write(now *config.Loaded, baseKey string, a *asker) error {
+	home, provider, base := t.home, t.provider, t.base
+	key, id := t.key, t.id
 	if key != "" {
 		if err := config.SetKey(home, t.keyName, key); err != nil {
 			return fmt.Errorf("storing the key: %w", err)
@@ -105,6 +120,7 @@ func setup(ctx context.Context, home string, environ []string, a *asker) error {
 type trial struct {
 	home, provider, base string
 	environ              []string
+	question             string // for the address
 	keyName, key         string // the variable of the key, and the key; "": the key already set
 	usual, listed        string // the model of the table, or the configured model; the model of the table
 	id                   string // the chosen model
@@ -119,36 +135,76 @@ func (t *trial) load(id string) *config.Loaded {
 	return loadAt(t.home, environ, t.provider, id, t.base)
 }
 
-// passes asks for a model and tests it. If the key was refused, it asks for the key again. If there
-// is nothing at an entered address, it asks for the address again. Without another answer, it
-// returns the failure.
-func (t *trial) passes(ctx context.Context, a *asker, entered bool, question string) error {
+// unusableError is the error of a model that cannot be used. Another model of the endpoint may be usable.
+type unusableError string
+
+func (e unusableError) Error() string { return string(e) }
+
+// passes asks for a model and tests it. If this fails because of the key, the entered address or the
+// model, it tells so and asks again for this part. If another part is the cause, it tells so and
+// returns the failure. Without an answer it returns err.
+func (t *trial) passes(ctx context.Context, a *asker) (failure, err error) {
 	for {
 		err := t.try(ctx, a)
 		if err == nil {
-			return nil
+			return nil, nil
 		}
-		failure := fmt.Errorf("%s. Nothing was written", strings.TrimSuffix(err.Error(), "."))
-		failed := new(model.Error)
-		if !errors.As(err, &failed) {
-			return failure
+		if noAnswer := new(noAnswerError); errors.As(err, &noAnswer) || ctx.Err() != nil {
+			return nil, cmp.Or(failure, err)
 		}
+		fmt.Fprintf(a.out, "%s\n", strings.TrimSpace(err.Error()))
+		failure = fmt.Errorf("%s. Nothing was written", strings.TrimRight(err.Error(), ". "))
 		var again error
-		switch refused := failed.Kind == model.ErrAuth || failed.Kind == model.ErrNoKey; {
-		case refused && t.keyName != "":
-			fmt.Fprintf(a.out, "%s\n", err)
+		switch t.cause(err) {
+		case causeKey:
 			t.key, again = a.secret(fmt.Sprintf("Key (%s, it is not shown): ", t.keyName))
-		case failed.Kind == model.ErrDown && entered:
-			fmt.Fprintf(a.out, "%s\n", err)
-			t.base, again = a.address(question)
+		case causeAddress:
+			t.base, again = a.address(t.question)
 			t.id = "" // another address has other models
+		case causeModel:
+			t.id = ""
 		default:
-			return failure
+			return failure, nil
 		}
 		if again != nil {
-			return failure
+			return nil, failure
 		}
 	}
+}
+
+// Causes of a failed test.
+type cause int
+
+const (
+	causeOther cause = iota
+	causeKey
+	causeAddress
+	causeModel
+)
+
+// cause returns the part of the answers that a failure is about.
+func (t *trial) cause(err error) cause {
+	var unusable unusableError
+	failed := new(model.Error)
+	switch {
+	case errors.As(err, &unusable):
+		return causeModel
+	case !errors.As(err, &failed):
+		return causeOther
+	}
+	switch failed.Kind {
+	case model.ErrAuth, model.ErrNoKey, model.ErrCredit:
+		if t.keyName != "" {
+			return causeKey
+		}
+	case model.ErrModel, model.ErrTools, model.ErrPolicy, model.ErrOverflow, model.ErrEndless:
+		return causeModel
+	case model.ErrDown, model.ErrRequest, model.ErrGarbage, model.ErrStalled, model.ErrCut:
+		if t.base != "" {
+			return causeAddress
+		}
+	}
+	return causeOther
 }
 
 // try asks for a model, if none is chosen yet, and tests it.
@@ -274,7 +330,7 @@ func chooseModel(ctx context.Context, loaded *config.Loaded, provider, usual str
 	}
 	id = strings.TrimPrefix(cmp.Or(id, usual), provider+"/")
 	if id == "" {
-		return "", errors.New("no model was named")
+		return "", unusableError("no model was named")
 	}
 	return id, nil
 }

@@ -3,10 +3,12 @@ package modelcmd
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -72,6 +74,80 @@ func TestSetup(t *testing.T) {
 			if err != nil || !strings.Contains(string(data), "provider: "+strings.SplitN(tc.answers, "\n", 2)[0]) || !strings.Contains(string(data), "default: "+tc.model) ||
 				strings.Contains(out.String(), tc.key) || !strings.Contains(out.String(), "hermes-ls run ") {
 				t.Errorf("%v\n%s\n%s", err, data, &out)
+			}
+		})
+	}
+}
+
+// TestSetupKeepsGoing checks that a wrong address, key or model is told, and only asked for again.
+// If another part fails, the provider is asked for again. At the end of the answers, nothing is written.
+func TestSetupKeepsGoing(t *testing.T) {
+	t.Parallel()
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body := new(bytes.Buffer)
+		_, _ = body.ReadFrom(r.Body)
+		w.Header().Set("Content-Type", "text/event-stream")
+		switch {
+		case strings.HasPrefix(r.URL.Path, "/page"):
+			w.Header().Set("Content-Type", "text/html")
+			fmt.Fprint(w, "<html><title>Router</title></html>")
+		case !strings.HasPrefix(r.URL.Path, "/v1"):
+			http.NotFound(w, r)
+		case r.Header.Get("Authorization") != "Bearer good-key":
+			w.WriteHeader(http.StatusUnauthorized)
+		case strings.HasSuffix(r.URL.Path, "/models"):
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprint(w, `{"data":[{"id":"a"},{"id":"mute"}]}`)
+		case strings.Contains(body.String(), `"gone"`):
+			w.WriteHeader(http.StatusNotFound)
+			fmt.Fprint(w, `{"error":{"message":"model gone not found"}}`)
+		case strings.Contains(body.String(), `"mute"`), strings.Contains(body.String(), `"role":"tool"`):
+			fmt.Fprint(w, `data: {"choices":[{"index":0,"delta":{"content":"done"},"finish_reason":"stop"}]}`+"\n\ndata: [DONE]\n\n")
+		default:
+			fmt.Fprint(w, `data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c1","type":"function","function":{"name":"ping","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}`+"\n\ndata: [DONE]\n\n")
+		}
+	}))
+	t.Cleanup(srv.Close)
+	closed := httptest.NewServer(http.NotFoundHandler())
+	closed.Close()
+	host := strings.TrimPrefix(srv.URL, "http://")
+	home := t.TempDir()
+	before := "providers:\n  down: {base_url: '" + closed.URL + "/v1', key_env: X_KEY}\n"
+	for name, tc := range map[string]struct {
+		answers string
+		asked   map[string]int // how often
+		wrong   string
+	}{
+		"all parts": {
+			answers: "cutsom\ncustom\n" + "no where\n" + closed.URL + "\n" + "bad-key\n" + // address, key
+				srv.URL + "/page\n" + "x\n" + host + "/v1\n" + // the test fails: address again
+				"good-key\n" + "gone\n" + "mute\n" + "a\n",
+			asked: map[string]int{"Provider [": 2, "Key (": 2},
+		},
+		"another provider": {answers: "down\n" + "custom\n" + host + "/v1\ngood-key\na\n", asked: map[string]int{"Provider [": 2, "Address": 1, "Key (": 1}},
+		"no more answers":  {answers: "custom\n" + host + "/v1\ngood-key\nmute\n", wrong: "did not call the tool; hermes-ls requires a model with tool calls. Nothing was written"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			home := filepath.Join(home, strings.ReplaceAll(name, " ", "-"))
+			if err := errors.Join(os.Mkdir(home, 0o700), os.WriteFile(config.Path(home), []byte(before), 0o600)); err != nil {
+				t.Fatal(err)
+			}
+			var out bytes.Buffer
+			err := setup(t.Context(), home, []string{"X_KEY=x"}, &asker{in: bufio.NewReader(strings.NewReader(tc.answers)), out: &out, terminal: -1})
+			data, _ := os.ReadFile(config.Path(home))
+			if tc.wrong != "" {
+				if err == nil || err.Error() != "mute "+tc.wrong || string(data) != before {
+					t.Errorf("%v\n%s\n%s", err, data, &out)
+				}
+				return
+			}
+			if err != nil || !strings.Contains(string(data), "default: a") || !strings.Contains(string(data), "base_url: http://"+host+"/v1") {
+				t.Fatalf("%v\n%s\n%s", err, data, &out)
+			}
+			for text, n := range tc.asked {
+				if got := strings.Count(out.String(), text); got != n {
+					t.Errorf("%q is asked %d times, want %d:\n%s", text, got, n, &out)
+				}
 			}
 		})
 	}

@@ -135,7 +135,7 @@ func testModel(ctx context.Context, e config.Endpoint) tested {
 	}
 	reply, err := out.Checks.send(ctx, m, req)
 	if err == nil && len(reply.Calls) == 0 {
-		err = fmt.Errorf("%s did not call the tool; hermes-ls requires a model with tool calls", e.Model)
+		err = unusableError(e.Model + " did not call the tool; hermes-ls requires a model with tool calls")
 	}
 	if err == nil {
 		out.Checks.ToolCall = true
