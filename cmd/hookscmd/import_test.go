@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestImportReadsComments checks that settings with comments and commas before closing brackets are
-// read, as Claude Code and editors read them. An error of JSON names the line.
+// TestImportReadsComments reads settings with comments and commas before closing brackets, as Claude
+// Code and editors do. An error of JSON names the line.
 func TestImportReadsComments(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HERMES_HOME", home)
