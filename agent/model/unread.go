@@ -13,7 +13,7 @@ import (
 var unreadOpeners = []string{
 	"<use_tool", "<use_mcp_tool", "<tool_use", "<tool_name>", "<execute_tool", "<call_tool", "<tool-call", "<toolcall", "<tool_calling", "<tool_code>", // prompts of agents
 	"<functioncall>", "<function-call>", "<function ", "<|function_call|>", "<|functioncall|>", "<|tool_code|>", "<|call|>", "<api_call", "<call:", // Glaive and others
-	"[TOOL_REQUEST]", "[TOOL_CALL]", "[FUNCTION_CALL]", "[tool_call", "[tool_use", // LM Studio and others
+	"[TOOL_REQUEST]", "[TOOL_CALL]", "[FUNCTION_CALL]", "[tool_", // LM Studio and others
 	"<longcat_tool_call>", "]<]minimax[>[", "<|open|>tool", "✿FUNCTION✿", "<|recipient|>", "<|tool▁call▁begin|>", "<｜tool▁sep｜>", // LongCat, MiniMax M3, Kimi K3, Qwen, functionary
 }
 
