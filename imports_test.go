@@ -37,9 +37,10 @@ var layers = map[string][]string{
 
 // strict restricts packages further than their top directory: they may import exactly these.
 var strict = map[string][]string{
-	"server": {"server/attachments", "server/models", "config", "builder", "extension", "tools", "agent",
+	"server": {"server/attachments", "server/models", "server/spending", "config", "builder", "extension", "tools", "agent",
 		"internal/amount", "internal/folderpath", "internal/markup", "internal/proc", "internal/program", "internal/safefile", "internal/sandbox", "internal/search", "internal/spelling", "internal/userpath", "internal/workspace"},
 	"server/attachments": {"agent", "internal/lazyregexp", "internal/workspace", "tools"},
+	"server/spending":    {"config", "agent", "tools", "internal/amount"},
 	"server/models":      {"config", "agent", "internal/proc", "internal/userpath"},
 	// The protocols have methods for these features and for no others.
 	"server/acp": {"server", "protocol", "config", "tools", "agent", "extension", "internal", "delegate",

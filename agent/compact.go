@@ -117,10 +117,13 @@ func (t *turn) compact(ctx context.Context, hints string) error {
 	}
 	notes, usage, failure := t.askForNotes(ctx, hints)
 	notes = strings.TrimSpace(strings.Join(append([]string{notes}, added...), "\n\n"))
-	if ctx.Err() != nil {
+	if ctx.Err() != nil || limitOf(failure) != nil {
 		news.Status = CompactionCancelled
 		t.sink.Event(news)
-		return nil
+		if ctx.Err() != nil {
+			return nil
+		}
+		return failure
 	}
 	facts := digestFacts{notes: notes, changed: t.changedFiles(ctx), most: most * bytesPerToken}
 	m := &store.Message{

@@ -31,13 +31,13 @@ func (t *turn) askForNotes(ctx context.Context, hints string) (string, *model.Us
 	err := errors.New("no other model")
 	if small := t.notesModel(); small != nil {
 		room := model.WindowOf(small) - t.history.gauge.fixed()
-		if reply, err = t.notesOf(ctx, small, t.forNotes(room), notesText(hints, room)); err != nil && ctx.Err() == nil {
+		if reply, err = t.notesOf(ctx, small, t.forNotes(room), notesText(hints, room)); err != nil && ctx.Err() == nil && limitOf(err) == nil {
 			t.notice("The notes of the compaction are written by the session's model: %v", err)
 		}
 	}
 	room := t.room()
 	text := notesText(hints, room)
-	if err != nil {
+	if err != nil && limitOf(err) == nil {
 		reply, err = t.notesOf(ctx, t.config.Model, t.forNotes(room), text)
 		t.learn(err)
 	}

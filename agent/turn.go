@@ -147,6 +147,10 @@ func (t *turn) reportOnly(ctx context.Context) (StopReason, error) {
 // the turn continues.
 func (t *turn) step(ctx context.Context) (StopReason, error) {
 	if err := t.makeRoom(ctx); err != nil {
+		if stop := limitOf(err); stop != nil {
+			t.notice("%s", stop.Reason)
+			return MaxTurnRequests, nil
+		}
 		return "", err
 	}
 	if err := t.fits(); err != nil {
@@ -162,6 +166,10 @@ func (t *turn) step(ctx context.Context) (StopReason, error) {
 		if unexplained(err) && ctx.Err() == nil {
 			reply, err = t.askShorter(ctx, id, reply, err)
 		}
+	}
+	if stop := limitOf(err); stop != nil {
+		t.notice("%s", stop.Reason)
+		return MaxTurnRequests, nil
 	}
 	if err != nil || ctx.Err() != nil {
 		return t.abort(ctx, id, reply, err)
@@ -201,6 +209,15 @@ func (t *turn) step(ctx context.Context) (StopReason, error) {
 	}
 	t.repeats.response(calls)
 	return t.stopRepeating()
+}
+
+// limitOf returns the passed limit in err, or nil.
+func limitOf(err error) *model.Stopped {
+	var stop *model.Stopped
+	if errors.As(err, &stop) {
+		return stop
+	}
+	return nil
 }
 
 // ask streams a model request to the sink. If it fails, ask returns the partial response and

@@ -628,3 +628,37 @@ func TestUnreadCallIsTold(t *testing.T) {
 		}
 	}
 }
+
+// TestStoppedByLimit checks that a request that a limit of the user's stopped ends the turn with the
+// reason, and that a stopped compaction changes nothing.
+func TestStoppedByLimit(t *testing.T) {
+	t.Parallel()
+	limit := false
+	m := fakemodel.Func(func(x *fakemodel.Exchange) {
+		if limit {
+			x.Fail(&model.Stopped{Reason: "The limit is passed."})
+			return
+		}
+		x.Text(strings.Repeat("An answer. ", 400))
+	})
+	st := openStore(t)
+	s := begin(t, agent.Config{Model: m, Store: st, Tools: scriptTools(t, nil)})
+	for range 3 {
+		if _, err := s.Turn(t.Context(), agent.Input{Text: "go"}, &recorder{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	limit = true
+	before, sink := len(messages(t, st, s.ID())), &recorder{}
+	stop, err := s.Turn(t.Context(), agent.Input{Text: "more"}, sink)
+	if notices := of[agent.Notice](sink); stop != agent.MaxTurnRequests || err != nil || len(notices) != 1 || notices[0].Text != "The limit is passed." {
+		t.Errorf("%s, %v, %q", stop, err, notices)
+	}
+	compacted := &recorder{}
+	if _, err := s.Compact(t.Context(), "", compacted); err == nil || !strings.Contains(err.Error(), "The limit is passed.") {
+		t.Errorf("a compaction: %v", err)
+	}
+	if all := messages(t, st, s.ID()); len(all) != before+1 {
+		t.Errorf("%d messages, want %d", len(all), before+1)
+	}
+}

@@ -35,6 +35,7 @@ type Config struct {
 	Store            Store                `json:"store" doc:"The session store."`
 	Sandbox          Sandbox              `json:"sandbox" doc:"What commands and scripts can reach."`
 	Files            Files                `json:"files" doc:"Edits of documents that are open in the editor."`
+	Limits           Limits               `json:"limits" doc:"Limits of what is spent. Before a request that could pass one, you are asked. 0: no limit."`
 }
 
 // Model selects the model and its endpoint.
@@ -182,6 +183,13 @@ type Sandbox struct {
 type Files struct {
 	Open string `json:"open" enum:"buffer,disk" doc:"Where documents without unsaved changes are edited by an editor that has no plugin of ours. buffer: in the editor, and you save them. disk: on disk, and the editor reloads them."`
 	Save bool   `json:"save" doc:"Save a document after an edit, if it had no unsaved changes. Only our plugins can; hermes.saveEdits (VS Code) and save_edits (Neovim) turn it off, too."`
+}
+
+// Limits limits what model requests may cost. 0 means no limit.
+type Limits struct {
+	SessionUSD    float64 `json:"session_usd" doc:"US dollars of a session with its subagents. Only models with a known price count."`
+	DayUSD        float64 `json:"day_usd" doc:"US dollars of all sessions in a day. Only models with a known price count."`
+	SessionTokens int     `json:"session_tokens" doc:"Tokens of a session with its subagents, input and output."`
 }
 
 // Default returns the default settings.

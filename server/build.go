@@ -31,7 +31,7 @@ func openAgent(ctx context.Context, x *Session, head store.Session, draft bool) 
 	a, err := builder.Open(ctx, builder.Plan{
 		Kind: extension.Main, Stored: !draft, Extensions: x.extensions, Lifetime: x.queue.ctx,
 		Agent: agent.Config{
-			Head: head, Model: x.settings.model, Env: env, Files: at.files(), Plan: x.record.plan, Store: x.svc.theStore(conf.Store.Synchronous),
+			Head: head, Model: x.settings.spending.Model(x.settings.model), Env: env, Files: at.files(), Plan: x.record.plan, Store: x.svc.theStore(conf.Store.Synchronous),
 			LeastWindow: agent.LeastWindow, MaxIterations: conf.Agent.MaxIterations, CompactAt: cmp.Or(conf.Compaction.At, -1), Log: x.svc.Log,
 			Notes: func() model.Model { return x.settings.notesModel() }, Describe: x.settings.describe,
 		},

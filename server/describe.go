@@ -53,7 +53,7 @@ func (s *settings) look(ctx context.Context, picture model.Image, system, text s
 	limited, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("%s did not answer in %s", e.Name(), limit))
 	defer cancel()
 	d.By = e.Model
-	d.Text, err = s.answerOf(limited, s.svc.Instruments.model(m), system, model.NewMessage(model.User, text, model.ImagePart(picture)))
+	d.Text, err = s.answerOf(limited, s.spending.Model(s.svc.Instruments.model(m)), system, model.NewMessage(model.User, text, model.ImagePart(picture)))
 	d.Text = strings.TrimSpace(d.Text)
 	switch {
 	case err != nil && context.Cause(limited) != nil:

@@ -49,13 +49,13 @@ func (s *settings) childModel(_ context.Context, section, route string) (m model
 		if err := s.ready(); err != nil {
 			return nil, "", 0, err
 		}
-		return models.OfSubagent(s.model), s.modelName(), s.model.Window(), nil
+		return s.spending.Model(models.OfSubagent(s.model)), s.modelName(), s.model.Window(), nil
 	}
 	if s.svc.Model != nil {
-		return s.svc.Instruments.model(s.svc.Model), endpoints[0].Model, 0, nil
+		return s.spending.Model(s.svc.Instruments.model(s.svc.Model)), endpoints[0].Model, 0, nil
 	}
 	made := s.svc.models.Get(endpoints)
-	return models.OfSubagent(s.svc.Instruments.model(made)), endpoints[0].Model, model.WindowOf(made), nil
+	return s.spending.Model(models.OfSubagent(s.svc.Instruments.model(made))), endpoints[0].Model, model.WindowOf(made), nil
 }
 
 // readyFor is ready for a turn with the model of a route of delegation.routes. If there is none, show
@@ -105,7 +105,7 @@ func (s *settings) notesModel() model.Model {
 	if made == nil {
 		return nil
 	}
-	return s.svc.Instruments.model(made)
+	return s.spending.Model(s.svc.Instruments.model(made))
 }
 
 // modelFor returns the model for a task other than the session's turns. Nil: the session's.

@@ -57,6 +57,14 @@ func (s *Service) prepareSession(head store.Session, p Place, h Host, documents 
 	x.queue = newQueue(s.ctx, head.ID, x.wake)
 	x.questions = &questions{host: h, show: x.notifier.show}
 	x.settings = newSettings(s, x.record, conf, x.questions)
+	all := func() *store.Store { return s.theStore(s.synchronous()) }
+	stored := func() *store.Store {
+		if x.record.draft() {
+			return nil
+		}
+		return all()
+	}
+	x.settings.spending = newLedger(head.ID, stored, all, x.settings.config, x.settings.gate, x.ask, x.notifier.show)
 	at.configure(s, conf, x.notifier)
 	return x, nil
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 	"github.com/hermes-ls/hermes-ls/server/models"
+	"github.com/hermes-ls/hermes-ls/server/spending"
 	"github.com/hermes-ls/hermes-ls/tools"
 	"github.com/hermes-ls/hermes-ls/tools/gate"
 )
@@ -66,7 +67,9 @@ type settings struct {
 	secrets *tools.Secrets // follow the configuration
 	model   *models.Chosen
 	routed  atomic.Bool // model belongs to a route, for one turn
-	small   atomic.Bool // the session uses the profile for small context windows
+	// spending limits what the session's requests cost.
+	spending *spending.Ledger
+	small    atomic.Bool // the session uses the profile for small context windows
 
 	mu   sync.Mutex
 	conf *config.Loaded
@@ -179,6 +182,10 @@ func (s *settings) options() []Option {
 			window = cmp.Or(s.windowInUse(), window)
 		}
 		choices[i] = Choice{ID: m, Name: m, Description: modelText(conf, m, window)}
+		if m == name {
+			lines, _ := s.spending.Left(context.Background()) // without them, the description is shorter
+			choices[i].Description = strings.Join(append([]string{choices[i].Description}, lines...), "; ")
+		}
 	}
 	return []Option{
 		{Choice{optionMode, "Mode", "What runs, and what requires approval."}, "mode", s.mode(), Modes()},

@@ -149,6 +149,13 @@ func usageText(ctx context.Context, x *Session, _ string) (string, error) {
 		}
 		line(name, d.Spent)
 	}
+	left, err := x.settings.spending.Left(ctx)
+	if err != nil {
+		return "", err
+	}
+	for _, text := range left {
+		fmt.Fprintf(&b, "- %s\n", text)
+	}
 	b.WriteString("\n`hermes-ls usage` shows each session and more days.")
 	return b.String(), nil
 }

@@ -35,7 +35,7 @@ func (s *settings) complete(ctx context.Context, task, system, prompt string) (s
 	if other := s.modelFor(task); other != nil {
 		m = s.svc.Instruments.model(other)
 	}
-	return s.answerOf(ctx, m, system, model.NewMessage(model.User, prompt))
+	return s.answerOf(ctx, s.spending.Quiet(m), system, model.NewMessage(model.User, prompt))
 }
 
 // answerOf returns the answer of a model to one message. If the model rejects a picture, it returns

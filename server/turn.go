@@ -9,6 +9,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/agent"
 	"github.com/hermes-ls/hermes-ls/agent/model"
+	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/extension"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/server/attachments"
@@ -89,7 +90,14 @@ func (x *Session) prompt(ctx context.Context, in agent.Input, also agent.Sink) (
 	}
 	x.settings.model.Prepare(ctx)
 	shown = x.showWindow(shown)
-	defer func() { x.showWindow(shown) }() // a server may tell it with the first response
+	x.settings.spending.Turn()
+	defer func() {
+		if x.settings.config().Limits != (config.Limits{}) { // the option shows what is left, too
+			x.settingsChanged()
+			return
+		}
+		x.showWindow(shown) // a server may tell it with the first response
+	}()
 	a, err := x.open(ctx)
 	if err != nil {
 		return "", err

@@ -30,6 +30,15 @@ type KnownToSee interface {
 	KnownToSee(ctx context.Context) bool
 }
 
+// Price is the price of a model in US dollars per million tokens.
+type Price struct{ Input, Output float64 }
+
+// Priced is a model that may know its price.
+type Priced interface {
+	// Price returns the price. If it is not known, it returns false. It makes no request.
+	Price() (Price, bool)
+}
+
 // Wrapper is a [Model] around another model.
 type Wrapper interface{ Unwrap() Model }
 
@@ -61,6 +70,14 @@ func CanSee(ctx context.Context, m Model, otherwise bool) bool {
 func SurelySees(ctx context.Context, m Model) bool {
 	known, ok := as[KnownToSee](m)
 	return ok && known.KnownToSee(ctx)
+}
+
+// PriceOf returns the price of a model. If it is not known, it returns false.
+func PriceOf(m Model) (Price, bool) {
+	if priced, ok := as[Priced](m); ok {
+		return priced.Price()
+	}
+	return Price{}, false
 }
 
 // as returns m, or the nearest model in it, as a T. If there is none, it returns false.

@@ -171,6 +171,11 @@ func (u Usage) Plus(v Usage) Usage {
 	return Usage{u.Input + v.Input, u.Output + v.Output, u.Reasoning + v.Reasoning, u.CachedRead + v.CachedRead, u.CachedWrite + v.CachedWrite, u.Cost + v.Cost}
 }
 
+// Stopped is the error of a request that was not sent, because it could pass a limit of the user's.
+type Stopped struct{ Reason string } // a sentence for the user
+
+func (e *Stopped) Error() string { return e.Reason }
+
 // Error is a failure of the endpoint. Its text describes the next step for the user. Traces
 // hold it as JSON.
 type Error struct {

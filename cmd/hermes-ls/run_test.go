@@ -113,6 +113,18 @@ func TestRunShowsResultsOfCalls(t *testing.T) {
 	}
 }
 
+// Without a user, a run stops before the request that could pass a limit, with exit code 1.
+func TestRunStopsAtLimit(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t)
+	p.write("home/config.yaml", "model: {provider: embedded}\nlimits: {session_tokens: 500}\n")
+	out, errOut, code := p.run("run", scripted("Go.", `[{"text":"Hello."}]`))
+	if code != 1 || out != "" || strings.Count(errOut, "Stopped before the next request, which could pass limits.session_tokens: 0 tokens of 500 tokens is spent") != 1 ||
+		!strings.Contains(errOut, "max_turn_requests") {
+		t.Errorf("%d, %q, %q", code, out, errOut)
+	}
+}
+
 // A result is a line whatever it holds: canceled, timed out, and with parts that are no text.
 func TestLineOfCall(t *testing.T) {
 	t.Parallel()

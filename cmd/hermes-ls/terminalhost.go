@@ -207,7 +207,11 @@ func (h *terminalHost) AskPermission(ctx context.Context, q tools.ApprovalReques
 		remembering = fmt.Sprintf(", session or always (remembers %q)", q.Remember)
 	}
 	if len(q.Choices) > 0 {
-		fmt.Fprintf(h.progress, "\n%s\n\n", escape.Text(q.Text))
+		text := q.Text
+		if text == "" {
+			text = q.Title + "\n  This " + q.Reason + "."
+		}
+		fmt.Fprintf(h.progress, "\n%s\n\n", escape.Text(text))
 		for _, c := range q.Choices {
 			fmt.Fprintf(h.progress, "  %s: %s\n", c.ID, c.Label)
 		}

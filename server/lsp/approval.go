@@ -35,7 +35,7 @@ func (h host) AskPermission(ctx context.Context, q tools.ApprovalRequest) (tools
 	// The gate's ctx bounds how long the user may think.
 	var chosen lsp.MessageActionItem
 	if err := h.s.editor.Choose(ctx, params, &chosen); err != nil {
-		if editor.UnknownMethod(err) && len(q.Choices) > 0 {
+		if editor.UnknownMethod(err) && len(q.Choices) > 0 && q.Text != "" {
 			h.s.editor.Show(lsp.MessageTypeInfo, "Hermes: this editor cannot show the choices of a plan. Send /mode ask or /mode auto, then a prompt, to start.")
 			return "", err
 		}

@@ -98,6 +98,9 @@ func (c *Chosen) Prepare(ctx context.Context) {
 	model.Prepare(ctx, c.Current())
 }
 
+// Price returns the price of the chosen model. If it is not known, it returns false.
+func (c *Chosen) Price() (model.Price, bool) { return model.PriceOf(c.Current()) }
+
 // Sees reports whether the chosen model accepts pictures.
 func (c *Chosen) Sees(ctx context.Context) bool {
 	return model.CanSee(ctx, c.Current(), false)

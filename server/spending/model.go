@@ -1,0 +1,85 @@
+package spending
+
+import (
+	"cmp"
+	"context"
+	"iter"
+
+	"github.com/hermes-ls/hermes-ls/agent/model"
+)
+
+// Model returns a model whose requests stay below the limits of l. If l is nil, it returns m.
+func (l *Ledger) Model(m model.Model) model.Model {
+	if l == nil || m == nil {
+		return m
+	}
+	return limited{m, l, true}
+}
+
+// Quiet is Model for requests not worth a question, or made during another question to the user. If
+// a request could pass a limit, it fails.
+func (l *Ledger) Quiet(m model.Model) model.Model {
+	if l == nil || m == nil {
+		return m
+	}
+	return limited{m, l, false}
+}
+
+// limited is a model whose requests count.
+type limited struct {
+	model.Model
+	ledger *Ledger
+	asks   bool
+}
+
+// Unwrap implements [model.Wrapper].
+func (m limited) Unwrap() model.Model { return m.Model }
+
+// Stream implements [model.Model].
+func (m limited) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Delta, error] {
+	return func(yield func(model.Delta, error) bool) {
+		end, err := m.ledger.admit(ctx, m.Model, tokensOf(req), m.asks)
+		if err != nil {
+			yield(model.Delta{}, err)
+			return
+		}
+		defer end()
+		for d, err := range m.Model.Stream(ctx, req) {
+			if d.Usage != nil {
+				_, priced := model.PriceOf(m.Model)
+				m.ledger.add(*d.Usage, cmp.Or(d.Answered, d.Model, req.Model, "the model"), priced)
+			}
+			if !yield(d, err) {
+				return
+			}
+		}
+	}
+}
+
+// bytesPerToken is typical for English and code.
+const bytesPerToken = 4
+
+// imageTokens is the estimate for a picture.
+const imageTokens = 1500
+
+// tokensOf estimates the tokens of a request's input.
+func tokensOf(req *model.Request) int {
+	bytes, images := len(req.System), 0
+	for i := range req.Tools {
+		t := &req.Tools[i]
+		bytes += len(t.Name) + len(t.Description) + len(t.Schema)
+	}
+	for i := range req.Messages {
+		for j := range req.Messages[i].Parts {
+			p := &req.Messages[i].Parts[j]
+			bytes += len(p.Text)
+			if p.Type == model.CallType {
+				bytes += len(p.Call.Name) + len(p.Call.Args)
+			}
+			if p.Type == model.ImageType {
+				images++
+			}
+		}
+	}
+	return bytes/bytesPerToken + images*imageTokens
+}
