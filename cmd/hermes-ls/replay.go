@@ -33,9 +33,8 @@ func replayCommand() *cobra.Command {
 		Short: "Run the tool calls of a session again, without a model, and compare the results",
 		Example: "  hermes-ls replay 0199f2\n" +
 			"  hermes-ls replay session.jsonl",
-		Long: "The model's replies come from the record, its calls run for real in a copy of the workspace, in the\n" +
-			"sandbox and without network. A session is named by its id, or by the beginning of one, or by the file\n" +
-			"that sessions export has written. Exit 0: all results are as they were; 1: some differ.",
+		Long: "The calls run in a copy of the workspace, in the sandbox and without network. SESSION is an id, its\n" +
+			"beginning, or a file of sessions export. Exit 0: all results are as they were; 1: some differ.",
 		Args: func(cmd *cobra.Command, args []string) error { return usage(cobra.ExactArgs(1)(cmd, args)) },
 	}
 	flags := cmd.Flags()

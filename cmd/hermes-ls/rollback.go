@@ -46,9 +46,8 @@ func rollbackCommand() *cobra.Command {
 			"  hermes-ls rollback 1             # restore all files that turns changed since\n" +
 			"  hermes-ls rollback 2 src/a.py    # restore one file",
 		Long: "Without CHECKPOINT, it lists the checkpoints of the session. CHECKPOINT is a number of the list\n" +
-			"(1 is the newest) or the end of an id. If FILES or folders are named, only these are restored,\n" +
-			"otherwise everything that turns have changed since. Later changes of yours are kept, unless --force\n" +
-			"is given. A rollback makes a checkpoint, so it can be undone.",
+			"(1 is the newest) or the end of an id. Without FILES, everything that turns have changed since is\n" +
+			"restored. Later changes of yours are kept. A rollback makes a checkpoint, so it can be undone.",
 		RunE: func(cmd *cobra.Command, args []string) error { return rollback(cmd, flags, args) },
 	}
 	cmd.Flags().StringVar(&flags.session, "session", "", "`id` of the session, or the beginning of one; else the newest one of this folder that has checkpoints")

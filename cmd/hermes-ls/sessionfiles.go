@@ -34,7 +34,7 @@ func sessionsExport() *cobra.Command {
 		Use: "export [ID...]", Short: "Write sessions as JSON Lines, with every field, for import",
 		Example: "  hermes-ls sessions export 0199f2 > session.jsonl\n" +
 			"  hermes-ls sessions export --all > sessions.jsonl",
-		Long: "Writes the named sessions, or with --all every session, oldest first. Keys and tokens are withheld.\nIf a session cannot be read, the command says so and writes the others.",
+		Long: "Writes the named sessions, or with --all every session, oldest first. Keys and tokens are withheld.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if all == (len(args) > 0) {
 				return usage(fmt.Errorf("name sessions, or say --all"))
@@ -132,7 +132,7 @@ func sessionsImport() *cobra.Command {
 		Use: "import FILE", Short: "Add exported sessions; - reads stdin", Args: exactly(1),
 		Example: "  hermes-ls sessions import sessions.jsonl\n" +
 			"  hermes-ls sessions import --new-ids sessions.jsonl",
-		Long: "Adds the sessions of an export. If a session exists already, the import stops and overwrites nothing.\nWith --new-ids, the sessions are added as copies.\nAn imported session begins in the mode ask, with a system prompt of its own and without further folders.",
+		Long: "If a session exists already, the import stops and overwrites nothing.\nAn imported session begins in the mode ask, with a system prompt of its own and without further folders.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			in, err := openInput(cmd, args[0])
 			if err != nil {
@@ -188,8 +188,8 @@ func sessionsMove() *cobra.Command {
 	return &cobra.Command{
 		Use: "move OLD NEW", Short: "Move the sessions, memory and trust of a folder that was renamed",
 		Example: "  hermes-ls sessions move ~/src/shop ~/src/store",
-		Long: "Rename the folder first. Then its sessions, and those of the folders below it, are opened in NEW, with their checkpoints.\n" +
-			"The memory of the project, its learnings, your trust in it and the approvals of its MCP servers move, too.\n" +
+		Long: "Rename the folder first. Sessions of folders below it, checkpoints, the memory of the project, its learnings,\n" +
+			"your trust in it and the approvals of its MCP servers move, too.\n" +
 			"If OLD has no sessions, the exit code is 1.",
 		Args: exactly(2),
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {

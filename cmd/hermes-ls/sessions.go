@@ -274,7 +274,7 @@ func sessionsSearch() *cobra.Command {
 		Use: "search WORDS...", Short: "Search the messages of all sessions, best matches first",
 		Example: "  hermes-ls sessions search parser error\n" +
 			"  hermes-ls sessions search '\"off by one\"'",
-		Long: "Searches prompts, answers, titles and notes. The best matches have all words. A word also matches\nthe beginning of longer words; \"words in quotes\" must follow each other.",
+		Long: "Searches prompts, answers, titles and notes. A word also matches the beginning of\nlonger words; \"words in quotes\" must follow each other.",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usage(fmt.Errorf("say what to look for: hermes-ls sessions search parser error"))

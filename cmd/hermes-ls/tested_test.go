@@ -77,7 +77,7 @@ func newReader(t *testing.T) reader {
 	return r
 }
 
-// follow runs lines of a shell. It fails the test if one of them fails.
+// follow runs lines of a shell. It fails the test if a line fails.
 func (r reader) follow(lines string) {
 	r.t.Helper()
 	home := filepath.Dir(r.home)

@@ -42,9 +42,8 @@ func usageCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "usage", Short: "Show requests, tokens and cost of each day and session", Args: noArgs,
-		Long: "A session includes its subagents and compactions. A fork includes what it shares with its parent, so the sessions\n" +
-			"together can have more than the days. Deleted sessions are not counted.\n" +
-			"Requests to models without a known price have no cost; their number is shown.",
+		Long: "A session includes its subagents and compactions. A fork includes what it shares with its parent.\n" +
+			"Deleted sessions are not counted. Requests without a known price have no cost; their number is shown.",
 		Example: "  hermes-ls usage\n" +
 			"  hermes-ls usage --days 1 --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {

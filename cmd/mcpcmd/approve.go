@@ -25,8 +25,8 @@ func approveCommand() *cobra.Command {
 	var yes bool
 	cmd := &cobra.Command{
 		Use: "approve NAME", Short: "Approve a server that this folder offers", Args: cli.One("the name of a server"),
-		Long: "Shows the whole definition and asks. The approval applies to exactly this content of the definition and of the\n" +
-			"workspace files that it names. The folder must be trusted.",
+		Long: "Shows the definition and asks. The approval applies to this content and to that of the workspace files that it\n" +
+			"names. The folder must be trusted.",
 		Example: "  hermes-ls mcp approve db\n  hermes-ls mcp approve db --yes",
 		RunE: func(cmd *cobra.Command, names []string) error {
 			s, one, err := offered(names[0])
@@ -79,7 +79,6 @@ func offered(name string) (*setup, trust.Server, error) {
 func revokeCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "revoke NAME", Short: "Remove the approval of a server that this folder offers", Args: cli.One("the name of a server"),
-		Long:    "The server is not started again until you approve it.",
 		Example: "  hermes-ls mcp revoke db",
 		RunE: func(cmd *cobra.Command, names []string) error {
 			s, one, err := offered(names[0])
@@ -98,7 +97,6 @@ func revokeCommand() *cobra.Command {
 func restartCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "restart NAME", Short: "Restart a server in the running sessions", Args: cli.One("the name of a server"),
-		Long:    "Each running session connects the server again at its next call.",
 		Example: "  hermes-ls mcp restart github",
 		RunE: func(cmd *cobra.Command, names []string) error {
 			s, err := open("")
@@ -122,7 +120,6 @@ func logsCommand() *cobra.Command {
 	var follow bool
 	cmd := &cobra.Command{
 		Use: "logs NAME", Short: "Show the log of a server", Args: cli.One("the name of a server"),
-		Long:    "Shows the texts that the server wrote to stderr and sent as log messages.",
 		Example: "  hermes-ls mcp logs github\n  hermes-ls mcp logs github -f",
 		RunE: func(cmd *cobra.Command, names []string) error {
 			s, err := open("")

@@ -311,7 +311,7 @@ func variableName(text string) string {
 func removeCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "remove NAME", Short: "Remove a server from config.yaml", Args: cli.One("the name of a server"),
-		Long:    "Removes the entry of the server. Its login stays; hermes-ls mcp logout URL deletes that.",
+		Long:    "Its login stays; hermes-ls mcp logout URL deletes that.",
 		Example: "  hermes-ls mcp remove github",
 		RunE: func(cmd *cobra.Command, names []string) error {
 			s, err := open("")

@@ -48,7 +48,6 @@ func listCommand(version string) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "list", Short: "Connect all servers and show their states", Args: cli.NoArgs,
-		Long:    "Connects the servers of config.yaml and shows the state of each, with those that this folder offers.",
 		Example: "  hermes-ls mcp list\n  hermes-ls mcp list --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s, err := open(version)
@@ -187,8 +186,7 @@ func testCommand(version string) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "test NAME|URL", Short: "Connect one server, and call a tool of it", Args: cli.One("one server"),
-		Long: "Connects the server and shows its tools, prompts and resources. With --call, it calls a tool without asking.\n" +
-			"--answer answers the server's questions: accept with the defaults of its form, or decline.",
+		Long: "Shows the tools, prompts and resources. With --call, it calls a tool without asking.",
 		Example: "  hermes-ls mcp test github\n" +
 			"  hermes-ls mcp test https://mcp.example.com/mcp --call search --args '{\"query\": \"go\"}' --json",
 		RunE: func(cmd *cobra.Command, names []string) error {

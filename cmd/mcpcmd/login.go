@@ -27,9 +27,8 @@ func loginCommand() *cobra.Command {
 	var scope string
 	cmd := &cobra.Command{
 		Use: "login NAME|URL", Short: "Log in at a server with OAuth", Args: cli.One("one server"),
-		Long: "Opens the address of the login with $BROWSER, else with the system's browser, and waits until you have logged in.\n" +
-			"If the last page does not load, paste its address here.\n" +
-			"With --no-browser, stdout has the address on a line of its own.",
+		Long: "Opens the address of the login with $BROWSER, else with the system's browser, and waits.\n" +
+			"If the last page does not load, paste its address here.",
 		Example: "  hermes-ls mcp login linear\n  hermes-ls mcp login https://mcp.example.com/mcp --device",
 		RunE: func(cmd *cobra.Command, names []string) error {
 			s, err := open("")
@@ -145,7 +144,6 @@ func logoutCommand() *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
 		Use: "logout NAME|URL|--all", Short: "Delete the tokens of a server, and revoke them",
-		Long:    "Deletes the stored tokens. If the authorization server supports it, they are revoked there, too.",
 		Example: "  hermes-ls mcp logout linear\n  hermes-ls mcp logout --all",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if all == (len(args) == 1) || len(args) > 1 {

@@ -34,8 +34,7 @@ const section = "mcp_servers"
 func New(version string) *cobra.Command {
 	return cli.Group(&cobra.Command{
 		Use: "mcp", Short: "List, add, test and log in at MCP servers",
-		Long: "Manages the servers of the Model Context Protocol in config.yaml, and those that this folder offers.\n" +
-			"Exit code: 0 done, 1 failed, 2 bad usage, 3 the server needs a login.",
+		Long: "Exit code: 0 done, 1 failed, 2 bad usage, 3 the server needs a login.",
 		Example: "  hermes-ls mcp list\n" +
 			"  hermes-ls mcp add github --env GITHUB_TOKEN=… -- npx -y @modelcontextprotocol/server-github\n" +
 			"  hermes-ls mcp login linear",

@@ -21,8 +21,8 @@ import (
 func serveCommand(version string) *cobra.Command {
 	return &cobra.Command{
 		Use: "serve", Short: "Offer hermes-ls as an MCP server on stdio", Args: cli.NoArgs,
-		Long: "Other MCP hosts start this. It has the tools prompt, sessions and delegate. If an action requires approval, the host\n" +
-			"shows the request (elicitation). If it cannot, the action is denied.",
+		Long: "Other MCP hosts start this. It has the tools prompt, sessions and delegate. The host shows approval requests\n" +
+			"(elicitation). If it cannot, the action is denied.",
 		Example: "  hermes-ls mcp serve\n  claude mcp add hermes -- hermes-ls mcp serve",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			home := config.Home(os.Environ())

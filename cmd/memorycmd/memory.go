@@ -23,7 +23,6 @@ import (
 func New() *cobra.Command {
 	show := &cobra.Command{
 		Use: "show", Short: "Show all entries", Args: cli.NoArgs,
-		Long:    "Shows MEMORY.md, USER.md and the notes of the project of this folder, with the path of each file.",
 		Example: "  hermes-ls memory show",
 		RunE:    showMemory,
 	}
@@ -36,7 +35,7 @@ func New() *cobra.Command {
 	}
 	undo := &cobra.Command{
 		Use: "undo", Short: "Undo the last write of the agent", Args: cli.NoArgs,
-		Long:    "Reverts the last write of the tool memory, in whichever file it was. If you have edited the file since, it changes nothing.",
+		Long:    "If you have edited the file since, it changes nothing.",
 		Example: "  hermes-ls memory undo",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			name, err := memory.Undo(cmd.Context(), config.Home(os.Environ()))

@@ -68,8 +68,7 @@ func listCommand(load func() *config.Loaded) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "list", Short: "List the models of each provider that has a key", Args: cli.NoArgs,
-		Long: "Asks the providers, which is free of charge. Windows and prices that a provider does not tell are from config.yaml,\n" +
-			"else from a table in the program.",
+		Long: "Asks the providers, which is free of charge. Other windows and prices are from config.yaml, else from a table.",
 		Example: "  hermes-ls model list\n" +
 			"  hermes-ls model list --provider openrouter --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -245,7 +244,6 @@ func printModels(out io.Writer, models []Listed) {
 func setCommand(load func() *config.Loaded) *cobra.Command {
 	return &cobra.Command{
 		Use: "set PROVIDER/MODEL", Short: "Choose the model of new sessions",
-		Long:    "Writes model.provider and model.default to config.yaml, and nothing else.",
 		Example: "  hermes-ls model set anthropic/claude-sonnet-4-6\n  hermes-ls model set openrouter/openai/gpt-5",
 		Args:    func(cmd *cobra.Command, args []string) error { return cli.Usage(cobra.ExactArgs(1)(cmd, args)) },
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -25,9 +25,9 @@ import (
 func dev() *cobra.Command {
 	return &cobra.Command{
 		Use: "dev NAME", Short: "Run a plugin while you write it", Args: cli.One("one argument"),
-		Long: "Starts the plugin in the sandbox with its permissions, in the working directory, and shows each message. Lines of input call\n" +
-			"it: TOOL {ARGUMENTS}, or /COMMAND ARGUMENTS. If a file of the plugin changes, it is started again.\n" +
-			"If it can write, its changes at places that run by themselves are undone and named at the end.",
+		Long: "Starts the plugin in the sandbox, in the working directory, and shows each message. Lines of input call it:\n" +
+			"TOOL {ARGUMENTS}, or /COMMAND ARGUMENTS. If a file of the plugin changes, it is started again.\n" +
+			"Its changes at places that run by themselves are undone and named at the end.",
 		Example: "  hermes-ls plugin dev word-count\n  echo 'word_count_words {\"path\": \"README.md\"}' | hermes-ls plugin dev word-count",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			l, settings := loaded()

@@ -105,8 +105,8 @@ func install() *cobra.Command {
 	var yes bool
 	cmd := &cobra.Command{
 		Use: "install SOURCE", Short: "Install a plugin from git or a directory", Args: cli.One("one argument"),
-		Long: "SOURCE is owner/repo[/path][@ref] of GitHub, a git URL, or a directory. Its files, permissions and findings are shown\n" +
-			"before you confirm. Nothing of it runs, and it is not enabled. Packages that it needs are named and not installed.",
+		Long: "SOURCE is owner/repo[/path][@ref] of GitHub, a git URL, or a directory. You see its files,\n" +
+			"permissions and findings, and confirm. Nothing of it runs, and packages that it needs are not installed.",
 		Example: "  hermes-ls plugin install owner/repo\n  hermes-ls plugin install https://example.com/plugin.git --ref 1a2b3c",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			l, _ := loaded()
@@ -223,8 +223,8 @@ func enable() *cobra.Command {
 	var yes bool
 	cmd := &cobra.Command{
 		Use: "enable NAME", Short: "Show a plugin's permissions, and enable it", Args: cli.One("one argument"),
-		Long: "Shows the contents and the permissions, and asks. Then it starts the plugin once in the sandbox and keeps its answer. This holds\n" +
-			"for the files as they are: if one changes, the plugin is off until you enable it again.",
+		Long: "Shows the contents and the permissions, and asks. Then it starts the plugin once in the sandbox.\n" +
+			"If a file changes, the plugin is off until you enable it again.",
 		Example: "  hermes-ls plugin enable word-count\n  hermes-ls plugin enable word-count --yes",
 		RunE:    func(cmd *cobra.Command, args []string) error { return enablePlugin(cmd, args[0], yes) },
 	}
@@ -369,7 +369,7 @@ func update() *cobra.Command {
 	var yes bool
 	cmd := &cobra.Command{
 		Use: "update NAME", Short: "Update an installed plugin that was not edited", Args: cli.One("one argument"),
-		Long:    "Fetches the plugin from where it was installed. An updated plugin is off until you enable it again.",
+		Long:    "An updated plugin is off until you enable it again.",
 		Example: "  hermes-ls plugin update word-count",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			l, _ := loaded()

@@ -200,7 +200,7 @@ func (o Options) install() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "install SOURCE", Short: "Install a skill from git, an https address or a directory", Args: cli.Args(cobra.ExactArgs(1)),
 		Long: "SOURCE is owner/repo[/path][@ref] of GitHub, a git URL[#path], the https address of a SKILL.md, well-known:ADDRESS[#NAME],\n" +
-			"or a directory. Its files, commit, variables and findings are shown before you confirm. Without a terminal it needs --yes, which installs only if there are no findings.",
+			"or a directory. You see its files, commit, variables and findings, and confirm. Without a terminal it needs --yes.",
 		Example: "  hermes-ls skills install anthropics/skills/skills/pdf",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			from, err := skills.Locate(args[0], yes)

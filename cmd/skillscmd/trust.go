@@ -26,8 +26,8 @@ func Trust(o Options) *cobra.Command {
 	var yes, asJSON, list, revoke bool
 	cmd := &cobra.Command{
 		Use: "trust [FOLDER]", Short: "Show what a folder brings, and trust it", Args: cli.Args(cobra.MaximumNArgs(1)),
-		Long: "A trusted folder's skills, commands and agents are used. Its MCP servers also need an approval each. Trust belongs to the\n" +
-			"git repository, or to the folder if there is none. Without FOLDER, it is the working directory.",
+		Long: "A trusted folder's skills, commands and agents are used. Its MCP servers also need an approval each. Trust\n" +
+			"belongs to the git repository, or to the folder if there is none. Default: the working directory.",
 		Example: "  hermes-ls trust\n" +
 			"  hermes-ls trust ~/src/project --yes\n" +
 			"  hermes-ls trust --list\n" +
