@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -43,22 +44,32 @@ func TestReference(t *testing.T) {
 	}
 }
 
+// reference lists the keys below a heading for each section.
 func reference(keys []config.Key) string {
 	var b strings.Builder
-	b.WriteString("| key | default | repository | description |\n| --- | --- | --- | --- |\n")
+	last := ""
 	for _, k := range keys {
-		repo, value := "", ""
-		if k.Repo {
-			repo = "yes"
+		section, _, _ := strings.Cut(k.Name, ".")
+		if section != last {
+			fmt.Fprintf(&b, "%s### %s\n\n", map[bool]string{true: "\n"}[last != ""], section)
 		}
-		if k.Default != "" {
-			value = "`" + k.Default + "`"
+		last = section
+		var facts []string
+		if k.Default != "" && !slices.Contains([]string{`""`, "[]", "{}", "null"}, k.Default) {
+			facts = append(facts, "`"+k.Default+"`")
+		}
+		if k.Repo {
+			facts = append(facts, "repository")
+		}
+		about := ""
+		if len(facts) > 0 {
+			about = " (" + strings.Join(facts, ", ") + ")"
 		}
 		doc := k.Doc
 		if len(k.Values) > 0 {
 			doc += " Values: " + values(k.Values) + "."
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", k.Name, value, repo, strings.ReplaceAll(doc, "|", "\\|"))
+		fmt.Fprintf(&b, "- `%s`%s: %s\n", k.Name, about, doc)
 	}
 	return b.String()
 }
