@@ -76,7 +76,7 @@ fuzz:
 		echo "$$p $$f"; go test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 100x $$p || exit 1; done; done
 
 # All files of a release, in dist/release. PLATFORMS limits it to some (GOOS/GOARCH,…); then the
-# files for registries are left out. docs/release.md says how they are published.
+# files for registries are left out. release/README.md says how they are published.
 PLATFORMS :=
 release:
 	rm -rf dist/release

@@ -18,11 +18,12 @@ script() { # PACKAGE VERSION FILE
 script mermaid 11.6.0 dist/mermaid.min.js
 script iframe-worker 1.0.4 shim/index.js
 rm -rf "$pages"
-mkdir -p "$pages/server/testdata"
+mkdir -p "$pages/server/testdata" "$pages/release"
 cp -r docs ./*.md LICENSE "$pages"
 cp .cache/docs/mermaid-11.6.0.js "$pages/mermaid.min.js"
 cp .cache/docs/iframe-worker-1.0.4.js "$pages/iframe-worker.js"
 cp server/testdata/README.md "$pages/server/testdata"
+cp release/README.md "$pages/release"
 mv "$pages/README.md" "$pages/index.md"
 sed -i 's|(\.\./README\.md|(../index.md|g' "$pages"/docs/*.md
 DISABLE_MKDOCS_2_WARNING=true "$venv/bin/mkdocs" build --quiet --clean
