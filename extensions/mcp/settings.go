@@ -192,10 +192,14 @@ func (s *ServerSettings) expand(c *config.Loaded) error {
 	s.ClientCert = slices.Clone(s.ClientCert)
 	for i := range s.ClientCert {
 		s.ClientCert[i] = expand(s.ClientCert[i])
+		if i < 2 { // the third is a password
+			s.ClientCert[i] = programs.InHome(s.ClientCert[i])
+		}
 	}
 	for _, text := range []*string{&s.SSLVerify, &s.ClientKey, &s.OAuth.ClientID, &s.OAuth.ClientSecret, &s.OAuth.Issuer, &s.OAuth.ClientMetadataURL, &s.OAuth.RedirectURI} {
 		*text = expand(*text)
 	}
+	s.SSLVerify, s.ClientKey = programs.InHome(s.SSLVerify), programs.InHome(s.ClientKey)
 	s.Env, s.Headers = expandAll(s.Env, func(text string) string { return programs.ListInHome(expand(text)) }), expandAll(s.Headers, expand)
 	if len(unset) > 0 {
 		return fmt.Errorf("%s is not set in the environment or in .env", strings.Join(unset, ", "))

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -126,5 +127,26 @@ func TestWrongValues(t *testing.T) {
 	got, _ := configured(l)
 	if want := map[string]string{"rm*": "deny"}; !reflect.DeepEqual(got["s"].Approve, want) || len(l.Problems) != 1 {
 		t.Errorf("approve is %v, problems %v", got["s"].Approve, l.Problems)
+	}
+}
+
+// A ~ at the start of the files for TLS is the user's home. A password stays.
+func TestCertificatesInHome(t *testing.T) {
+	t.Parallel()
+	user, err := os.UserHomeDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	home := t.TempDir()
+	write(t, config.Path(home), "mcp_servers:\n"+
+		"  one: {url: 'https://x.example', ssl_verify: ~/ca.pem, client_cert: ~/c.pem, client_key: ~/k.pem}\n"+
+		"  two: {url: 'https://x.example', client_cert: [~/c.pem, ~/k.pem, ~/word]}\n")
+	list, problems := Configured(load(home, config.Options{}))
+	if len(list) != 2 || len(problems) > 0 {
+		t.Fatalf("%v, %v", list, problems)
+	}
+	got := slices.Concat([]string{list[0].Verify}, list[0].Certificate, list[1].Certificate)
+	if want := []string{user + "/ca.pem", user + "/c.pem", user + "/k.pem", user + "/c.pem", user + "/k.pem", "~/word"}; !slices.Equal(got, want) {
+		t.Errorf("%q, not %q", got, want)
 	}
 }

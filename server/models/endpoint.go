@@ -14,6 +14,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model/openai"
 	"github.com/hermes-ls/hermes-ls/agent/model/responses"
 	"github.com/hermes-ls/hermes-ls/config"
+	"github.com/hermes-ls/hermes-ls/internal/program"
 	"github.com/hermes-ls/hermes-ls/internal/userpath"
 )
 
@@ -24,7 +25,7 @@ func Endpoint(e config.Endpoint, path userpath.Finder, log *slog.Logger) client.
 		API: apiOf(e), Provider: e.Provider, BaseURL: e.BaseURL, Model: e.Model, Keys: e.Keys,
 		AddressIn: e.AddressFrom, KeyIn: e.KeyFrom,
 		Pool: e.Pool, Cooldown: e.Cooldown, MaxConcurrent: e.Concurrent,
-		Headers: e.Headers, Proxy: e.Proxy, CAFile: e.CAFile,
+		Headers: e.Headers, Proxy: e.Proxy, CAFile: program.InHome(e.CAFile),
 		Window: e.Window, MaxTokens: e.MaxTokens, Efforts: e.Efforts, Images: e.Images,
 		Cache: api.Cache{Off: e.CacheOff, Long: e.CacheLong}, ServiceTier: e.ServiceTier, TextCalls: e.TextCalls,
 	}
