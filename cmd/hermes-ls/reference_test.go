@@ -69,6 +69,9 @@ func referenceOf(b *strings.Builder, cmd *cobra.Command, seen map[string]string,
 		if lines := examples(sub); len(lines) > 0 {
 			line = lines[0]
 		}
+		if f := sub.Flag("json"); f != nil && !strings.Contains(line, "--json") {
+			line += " [--json]"
+		}
 		fmt.Fprintf(b, "- `%s`: %s\n", line, sub.Short)
 	}
 	for _, sub := range rest {
@@ -76,10 +79,11 @@ func referenceOf(b *strings.Builder, cmd *cobra.Command, seen map[string]string,
 	}
 }
 
-// isShort reports whether a command fits on a line: it has a short description, no flags, and not several examples.
+// isShort reports whether a command fits on a line: it has a short description, no flag except json, and not several
+// examples.
 func isShort(cmd *cobra.Command) bool {
 	flags := false
-	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) { flags = flags || !f.Hidden && f.Name != "help" })
+	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) { flags = flags || !f.Hidden && f.Name != "help" && f.Name != "json" })
 	return !cmd.Hidden && cmd.IsAvailableCommand() && !cmd.HasSubCommands() && cmd.Long == "" && !flags && len(examples(cmd)) < 2 &&
 		cmd.Name() != "help" && cmd.Name() != "completion"
 }

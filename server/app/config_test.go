@@ -55,7 +55,10 @@ func reference(keys []config.Key) string {
 		}
 		last = section
 		var facts []string
-		if k.Default != "" && !slices.Contains([]string{`""`, "[]", "{}", "null"}, k.Default) {
+		switch {
+		case len(k.Values) > 0:
+			facts = append(facts, values(k))
+		case k.Default != "" && !slices.Contains([]string{`""`, "[]", "{}", "null"}, k.Default):
 			facts = append(facts, "`"+k.Default+"`")
 		}
 		if k.Repo {
@@ -63,22 +66,23 @@ func reference(keys []config.Key) string {
 		}
 		about := ""
 		if len(facts) > 0 {
-			about = " (" + strings.Join(facts, ", ") + ")"
+			about = " (" + strings.Join(facts, "; ") + ")"
 		}
-		doc := k.Doc
-		if len(k.Values) > 0 {
-			doc += " Values: " + values(k.Values) + "."
-		}
-		fmt.Fprintf(&b, "- `%s`%s: %s\n", k.Name, about, doc)
+		fmt.Fprintf(&b, "- `%s`%s: %s\n", k.Name, about, k.Doc)
 	}
 	return b.String()
 }
 
-func values(all []string) string {
+// values returns the values of a key, the default first.
+func values(k config.Key) string {
 	var out []string
-	for _, v := range all {
+	for _, v := range k.Values {
 		if v == "" {
 			v = `""`
+		}
+		if v == strings.Trim(k.Default, `"`) || v == k.Default {
+			out = append([]string{"`" + v + "`"}, out...)
+			continue
 		}
 		out = append(out, "`"+v+"`")
 	}
