@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -198,5 +199,102 @@ func (p *plugin) failsToSave(c failedSave) {
 	log, shown = since(p.log(), "check "+c.name), since(p.chatText(), "check "+c.name)
 	if !strings.Contains(disk(), "a + b") || strings.Contains(log, "not saved") || strings.Contains(shown, "ot saved") {
 		p.t.Errorf("%s: after the save, the disk has %q, the model was told\n%s\nthe user\n%s", c.name, disk(), log, shown)
+	}
+}
+
+// TestNeovimFailedRestores: Neovim cannot save a file that a restore has changed. The user is told what
+// the buffer and the disk have, also at the next try. No text is lost.
+func TestNeovimFailedRestores(t *testing.T) {
+	t.Parallel()
+	for _, version := range []string{"0.10", "0.12"} {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			files := map[string]string{}
+			for _, c := range failedSaves {
+				files[c.name+".py"] = shopFiles["shop.py"]
+			}
+			b := newBed(t, files)
+			p := newPlugin(t, version, b)
+			p.start(t, "readonly.py")
+			p.lua(ignoreSignal)
+			failing := slices.DeleteFunc(slices.Clone(failedSaves), func(c failedSave) bool { return c.saved })
+			for _, c := range failing {
+				p.lua(`vim.cmd.edit('` + c.name + `.py')`)
+			}
+			for _, c := range failing {
+				p.failsToRestore(c)
+			}
+		})
+	}
+}
+
+// unbroken drops the ends of lines on a screen.
+var unbroken = strings.NewReplacer(" ", "", "\n", "")
+
+func (p *plugin) failsToRestore(c failedSave) {
+	p.t.Helper()
+	name := c.name + ".py"
+	in := func(lua string) {
+		p.lua(`vim.api.nvim_buf_call(vim.fn.bufnr('` + name + `'), function() ` + lua + ` end)`)
+	}
+	state := func() (buffer, disk string) {
+		text, err := os.ReadFile(filepath.Join(p.bed.workspace, name))
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		return p.eval(`join(getbufline('` + name + `', 1, '$'), '|')`), string(text)
+	}
+	p.send("edit "+c.name,
+		fmt.Sprintf(`[{"call":{"name":"patch","args":{"path":%q,"old_string":"return a - b","new_string":"return a + b"}}}]`, name),
+		fmt.Sprintf(`[{"text":"%s is edited."}]`, c.name))
+	p.until("the end of the turn", func() bool {
+		shown := since(p.chatText(), "edit "+c.name)
+		return strings.Contains(shown, "\n"+c.name+" is edited.") && strings.HasSuffix(strings.TrimSpace(shown), "## You")
+	})
+	if _, disk := state(); !strings.Contains(disk, "a + b") {
+		p.t.Fatalf("%s: the disk has %q", c.name, disk)
+	}
+	if c.before != "" {
+		in(c.before)
+	}
+	p.fill(c.full)
+	check := func(how, told string) {
+		p.t.Helper()
+		buffer, disk := state()
+		if !strings.Contains(buffer, "a - b") || strings.Contains(disk, "a + b") == c.lost {
+			p.t.Errorf("%s: after %s, the buffer has %q, the disk %q", c.name, how, buffer, disk)
+		}
+		if strings.Contains(told, "outside") || strings.Contains(told, "have changed") {
+			p.t.Errorf("%s: %s says %s", c.name, how, told)
+		}
+	}
+
+	p.line(":Hermes rollback")
+	p.wait("Bring the files back to before", "1: ")
+	p.line("1")
+	told := ""
+	p.until("the result", func() bool {
+		told = p.text()
+		return strings.Contains(told, "restored "+name+"; not saved: "+name+" (") && strings.Contains(unbroken.Replace(told), unbroken.Replace(c.why))
+	})
+	if strings.Contains(told, "Press ENTER") { // the reason is long
+		p.keys("Enter")
+	}
+	check("rollback", told)
+
+	p.line(":Hermes")
+	p.keys("i")
+	p.write("/undo")
+	p.keys("Escape", "Enter")
+	p.until("the end of /undo", func() bool {
+		told = p.chatText()
+		return strings.Contains(told, "Not saved in the editor: `"+name+"`. The disk has another text until you save.")
+	})
+	check("/undo", told)
+	p.line(":silent $?^## You?+1,$delete _") // the prompt, which can be sent again
+	p.fill(false)
+	in(c.solve)
+	if buffer, disk := state(); !strings.Contains(buffer, "a - b") || !strings.Contains(disk, "a - b") {
+		p.t.Errorf("%s: after the save, the buffer has %q, the disk %q", c.name, buffer, disk)
 	}
 }

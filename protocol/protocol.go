@@ -435,8 +435,19 @@ type CheckpointDiffResult struct {
 	Diff string `json:"diff"`
 }
 
-// RestoreResult lists the restored files, and the files kept because they have changed since.
+// RestoreResult lists the restored files, the files kept as they are, and the files that are
+// restored in the editor and not on the disk.
 type RestoreResult struct {
 	Restored []string `json:"restored"`
 	Kept     []string `json:"kept"`
+	// For each of Kept, why it is kept.
+	Why     []string      `json:"why,omitempty"`
+	Unsaved []UnsavedFile `json:"unsaved,omitempty"`
+}
+
+// UnsavedFile is a file with another text on the disk than in the editor.
+type UnsavedFile struct {
+	Path string `json:"path"`
+	// Why the editor could not save it.
+	Why string `json:"why,omitempty"`
 }

@@ -106,8 +106,11 @@ type Restored struct {
 	Kept     []string            // stay as they are: changed by others since, or not stored
 	Why      []string            // for each of Kept
 	Missed   []checkpoint.Missed // changes without a checkpoint
-	Unsaved  []string            // were changed in the editor, which has not saved them
+	Unsaved  []Unsaved           // are restored in the editor only
 }
+
+// Unsaved is a file with another text on the disk than in the editor.
+type Unsaved struct{ Path, Why string } // Why the editor could not save it; "": it saves no edits
 
 var errOff = errors.New("there are no checkpoints: checkpoints.enabled is off")
 
@@ -460,12 +463,52 @@ func (x *Instance) restoreNow(ctx context.Context, id string, files []string, ov
 		}
 	}
 	x.noteRestored(ctx, changed)
-	for _, name := range x.Workspace.UnsavedEdits(ctx) {
-		if slices.Contains(changed, name) {
-			r.Unsaved = append(r.Unsaved, name)
+	r.Unsaved = unsaved(ctx, x.Workspace, out)
+	return r, inputError(err)
+}
+
+// unsaved returns the files of a restore that the disk has with another text than the editor, also
+// those that the editor could not save before.
+func unsaved(ctx context.Context, ws *workspace.Workspace, out checkpoint.Outcome) (all []Unsaved) {
+	for _, u := range out.Unsaved {
+		all = append(all, Unsaved{ws.Name(u.Path), u.Why})
+	}
+	touched := slices.Concat(out.Restored, out.Same)
+	for _, k := range out.Kept {
+		if k.Merged {
+			touched = append(touched, k.Path)
 		}
 	}
-	return r, inputError(err)
+	names := map[string]bool{}
+	for _, path := range touched {
+		names[ws.Name(path)] = true
+	}
+	for _, name := range ws.UnsavedEdits(ctx) {
+		if names[name] && !slices.ContainsFunc(all, func(u Unsaved) bool { return u.Path == name }) {
+			all = append(all, Unsaved{Path: name})
+		}
+	}
+	return all
+}
+
+// UnsavedText names the files with another text on the disk than in the editor. If there are none,
+// it returns "".
+func UnsavedText(all []Unsaved, list func([]string) string) string {
+	var names, reasons []string
+	for _, u := range all {
+		names = append(names, u.Path)
+		if u.Why != "" && !slices.Contains(reasons, u.Why) {
+			reasons = append(reasons, u.Why)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	text := "Not saved in the editor: " + list(names)
+	if len(reasons) > 0 {
+		text += " (" + strings.Join(reasons, "; ") + ")"
+	}
+	return text + ". The disk has another text until you save."
 }
 
 // restoreKept restores kept files if overwrite allows it.
@@ -482,6 +525,7 @@ func (x *Instance) restoreKept(ctx context.Context, id string, out checkpoint.Ou
 	more, err := x.keeper.Restore(ctx, id, checkpoint.Choice{Files: changed, Exact: true, Force: func(string) bool { return true }})
 	out.Kept = append(slices.DeleteFunc(out.Kept, func(k checkpoint.Kept) bool { return slices.Contains(changed, k.Path) }), more.Kept...)
 	out.Restored = append(out.Restored, more.Restored...)
+	out.Unsaved = append(out.Unsaved, more.Unsaved...)
 	return out, err
 }
 

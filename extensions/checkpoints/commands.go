@@ -3,6 +3,7 @@ package checkpoints
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -99,21 +100,35 @@ func (x *Instance) text(r Restored) string {
 			missed[name] = true
 		}
 	}
-	kept := slices.DeleteFunc(slices.Clone(r.Kept), func(name string) bool { return missed[name] })
+	kept := map[string][]string{} // by reason
+	for i, name := range r.Kept {
+		if !missed[name] {
+			kept[r.Why[i]] = append(kept[r.Why[i]], name)
+		}
+	}
 	text := "No file had to be restored."
 	if len(r.Restored) > 0 {
 		text = "Restored: " + extension.CodeList(r.Restored) + "."
 	}
 	if len(kept) > 0 {
-		text += " Not restored, because they were changed outside of this session or are not in the checkpoint: " + extension.CodeList(kept) + "."
+		text += " " + keptText(kept)
 	}
-	if len(r.Unsaved) > 0 {
-		text += " Not saved in the editor: " + extension.CodeList(r.Unsaved) + ". The disk has another text until you save."
+	if unsaved := UnsavedText(r.Unsaved, extension.CodeList); unsaved != "" {
+		text += " " + unsaved
 	}
 	if missed := x.missedText(r.Missed); missed != "" {
 		text += " " + missed
 	}
 	return text
+}
+
+// keptText lists kept files by the reason.
+func keptText(kept map[string][]string) string {
+	var parts []string
+	for _, why := range slices.Sorted(maps.Keys(kept)) {
+		parts = append(parts, "Kept "+extension.CodeList(kept[why])+": "+strings.TrimSuffix(why, ".")+".")
+	}
+	return strings.Join(parts, " ")
 }
 
 func (x *Instance) listed(all []Checkpoint) string {

@@ -176,18 +176,33 @@ func restoreCheckpoint(ctx context.Context, env *tools.Env, call tools.Call, k *
 	if err != nil {
 		return tools.Fail("%s", checkpointTrouble(err)), nil
 	}
-	restored, kept := []string{}, []checkpointKept{}
+	return tools.OK(restoreResult(ctx, k, at, out)), nil
+}
+
+// restoreResult reports the outcome of a restore to the model.
+func restoreResult(ctx context.Context, k *checkpoint.Keeper, at tools.Files, out checkpoint.Outcome) map[string]any {
+	restored, kept, notSaved := []string{}, []checkpointKept{}, []checkpointKept{}
 	for _, f := range out.Restored {
 		restored = append(restored, at.Name(f))
 	}
 	for _, f := range out.Kept {
 		kept = append(kept, checkpointKept{at.Name(f.Path), f.Why})
 	}
+	for _, u := range unsaved(ctx, k.Files, out) {
+		why := "it is restored in the editor only: the disk has another text until the user saves it"
+		if u.Why != "" {
+			why += ". It could not be saved: " + u.Why
+		}
+		notSaved = append(notSaved, checkpointKept{u.Path, why})
+	}
 	result := map[string]any{"restored": restored, "kept": kept}
+	if len(notSaved) > 0 {
+		result["unsaved"] = notSaved
+	}
 	if len(restored) > 0 {
 		result["note"] = "read these files again before you edit them"
 	}
-	return tools.OK(result), nil
+	return result
 }
 
 // checkpointTrouble returns the text of an error with the next step.

@@ -30,7 +30,12 @@ type Outcome struct {
 	Restored []string
 	Kept     []Kept
 	Missed   []Missed // changes that could not be restored, because no checkpoint holds them; Kept lists the files, too
+	Unsaved  []Unsaved
+	Same     []string // had their earlier state before the restore
 }
+
+// Unsaved is a file changed by a restore in the editor, which could not save it.
+type Unsaved struct{ Path, Why string }
 
 // Kept is a file not restored to its earlier state.
 type Kept struct {
@@ -484,9 +489,11 @@ func (r *restorer) one(h history, want State) {
 
 // note records the result of a path.
 func (r *restorer) note(h history, want State, err error) {
+	err = r.noteUnsaved(h, err)
 	isFolder := h.was.Kind == kindFolder || h.left.Kind == kindFolder && h.was.Kind == ""
 	switch {
 	case errors.Is(err, errAsItWas):
+		r.outcome.Same = append(r.outcome.Same, h.path)
 	case isFolder: // nonempty folders stay and are not listed
 	case errors.Is(err, errOthers) && h.unsure && !h.broken():
 		r.outcome.Kept = append(r.outcome.Kept, Kept{Path: h.path, Why: maybeOthers, Others: true})
@@ -497,6 +504,17 @@ func (r *restorer) note(h history, want State, err error) {
 	case want.Kind == h.was.Kind:
 		r.outcome.Restored = append(r.outcome.Restored, h.path)
 	}
+}
+
+// noteUnsaved records a path that the editor has changed and could not save, and returns nil. It
+// returns other errors.
+func (r *restorer) noteUnsaved(h history, err error) error {
+	var unsaved *workspace.NotSaved
+	if !errors.As(err, &unsaved) {
+		return err
+	}
+	r.outcome.Unsaved = append(r.outcome.Unsaved, Unsaved{h.path, unsaved.Why})
+	return nil
 }
 
 // merge takes the session's changes out of the current file. If others' changes overlap them, it
@@ -523,7 +541,7 @@ func (r *restorer) merge(h history, now workspace.Image) bool {
 		if errors.Is(err, errOthers) {
 			return false
 		}
-		if err != nil {
+		if err = r.noteUnsaved(h, err); err != nil {
 			r.keep(h, err.Error())
 			return true
 		}

@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"strings"
@@ -31,6 +32,25 @@ type PathError struct {
 func (e *PathError) Error() string { return e.Text }
 
 func (e *PathError) Unwrap() error { return e.Err }
+
+// NotSaved is the error of a change made in an open document that the editor could not save.
+type NotSaved struct {
+	Name string // of the file
+	Why  string // the editor's reason, or ""
+	Lost bool   // the save has destroyed the file: it has neither the old text nor the new one
+}
+
+func (e *NotSaved) Error() string {
+	reason := ""
+	if e.Why != "" {
+		reason = " (" + e.Why + ")"
+	}
+	disk := "the disk has the old text"
+	if e.Lost {
+		disk = "the disk has neither the old text nor the new one, so ask the user to save it"
+	}
+	return fmt.Sprintf("%s is changed in the editor, but it was not saved%s: %s", e.Name, reason, disk)
+}
 
 // EditRefused is the error of an editor after it refused an edit, with its reason. It is an
 // [ErrStale]: most editors refuse an edit because the text has changed.

@@ -175,9 +175,10 @@ func lookOnDisk(p place) (Image, error) {
 // check receives the present image; for an open document with unsaved changes, it is the editor's
 // text. If check returns an error, PutBack returns it and does nothing. An open document is changed
 // in the editor. If it had no unsaved changes, an editor that saves edits saves it, otherwise the
-// user does. If the editor cannot save it, PutBack returns an error with the reason. If the editor
-// has not reloaded a document, it is changed on the disk. If it has unsaved changes and the file
-// has changed, too, PutBack changes nothing. PutBack ignores which texts this session has read.
+// user does. If the editor cannot save it, PutBack returns a [NotSaved]: the editor has want. If
+// the editor has not reloaded a document, it is changed on the disk. If it has unsaved changes and
+// the file has changed, too, PutBack changes nothing. PutBack ignores which texts this session has
+// read.
 func (w *Workspace) PutBack(ctx context.Context, path string, want Image, check func(now Image) error) error {
 	if err := w.writing.lock(ctx); err != nil {
 		return err
@@ -259,7 +260,12 @@ func (w *Workspace) putBack(ctx context.Context, p place, want Image, check func
 // putBackDocument is [Workspace.PutBack] of a file whose document the editor changes. now is the
 // image on the disk.
 func (w *Workspace) putBackDocument(ctx context.Context, p place, o opened, now, want Image, check func(now Image) error) (fromCheck, err error) {
-	if o.state == bothChanged {
+	text := want.Text
+	if !want.Open { // bytes of a file, which the editor shows as UTF-8
+		text = bytes.TrimPrefix(textenc.CharsetOf(text).Decode(text), []byte("\ufeff"))
+	}
+	restored := bytes.Equal(o.Text, text) && !w.HasUnlistedBuffers() && w.edited.has(p.abs()) // and not saved
+	if o.state == bothChanged && !restored {
 		name := w.Name(p.abs())
 		return nil, &PathError{name, name + " has unsaved changes in the editor, and the file has changed on disk, too. Nothing was changed. Save or reload it, then restore it again", ErrStale}
 	}
@@ -268,10 +274,6 @@ func (w *Workspace) putBackDocument(ctx context.Context, p place, o opened, now,
 	}
 	if fromCheck = check(now); fromCheck != nil {
 		return fromCheck, nil
-	}
-	text := want.Text
-	if !want.Open { // bytes of a file, which the editor shows as UTF-8
-		text = bytes.TrimPrefix(textenc.CharsetOf(text).Decode(text), []byte("\ufeff"))
 	}
 	if bytes.Equal(o.Text, text) && o.state != diskNewer {
 		return nil, nil
@@ -288,8 +290,8 @@ func (w *Workspace) putBackDocument(ctx context.Context, p place, o opened, now,
 	}
 	after(openImage(done.text))
 	w.wrote(p, was, openImage(text))
-	if done.note != "" {
-		return nil, &PathError{w.Name(p.abs()), done.note, nil}
+	if done.failed != nil {
+		return nil, done.failed
 	}
 	return nil, nil
 }

@@ -104,8 +104,9 @@ func (d *disk) openFile(ctx context.Context, path string) (p place, f *os.File, 
 func (s *scope) explain(ctx context.Context, doing, path string, err error) error {
 	var known *PathError
 	var kind *safefile.KindError
+	var unsaved *NotSaved
 	switch {
-	case errors.As(err, &known):
+	case errors.As(err, &known), errors.As(err, &unsaved):
 		return err
 	case errors.As(err, &kind):
 		return &PathError{path, path + " " + kind.Error(), ErrNotRegular}

@@ -19,8 +19,16 @@ const settleLimit = 2 * time.Second
 
 // settled is the text after an edit. The editor may have formatted it.
 type settled struct {
-	text []byte
-	note string // the editor did not save it
+	text   []byte
+	failed *NotSaved // nil: the editor saved it, or did not have to
+}
+
+// note says that the editor did not save the edit. If it did, note returns "".
+func (s settled) note() string {
+	if s.failed == nil {
+		return ""
+	}
+	return s.failed.Error()
 }
 
 // putIntoEditor replaces the text of an open document, and waits until it is there. If it is
@@ -109,15 +117,8 @@ func (w *Workspace) settle(ctx context.Context, p place, o opened, text []byte, 
 		return saved() || final
 	})
 	if !saved() {
-		reason := ""
-		if why != "" {
-			reason = " (" + why + ")"
-		}
-		disk := "the disk has the old text"
-		if now := w.compared(p, o.Document); !now.sameFile(o) { // a save that fails can destroy the file
-			disk = "the disk has neither the old text nor the new one, so ask the user to save it"
-		}
-		done.note = fmt.Sprintf("%s is changed in the editor, but it was not saved%s: %s", w.Name(p.abs()), reason, disk)
+		lost := !w.compared(p, o.Document).sameFile(o) // a save that fails can destroy the file
+		done.failed = &NotSaved{w.Name(p.abs()), why, lost}
 		return done, nil
 	}
 	return done, w.repair(ctx, p, o, done.text)
@@ -185,6 +186,12 @@ func (e *editedDocuments) list() (paths []string) {
 		paths = append(paths, path)
 	}
 	return paths
+}
+
+func (e *editedDocuments) has(abs string) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.paths[abs]
 }
 
 func (e *editedDocuments) remove(abs string) {

@@ -145,7 +145,7 @@ func (w *Workspace) replaceDocument(ctx context.Context, p place, o opened, u up
 	}
 	after(openImage(settled.text))
 	w.wrote(p, openImage(written.Old), openImage(text)) // the settled text may come from another program
-	written.New, written.Note = settled.text, settled.note
+	written.New, written.Note = settled.text, settled.note()
 	w.remember(abs, text)
 	return written, nil
 }

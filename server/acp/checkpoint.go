@@ -157,7 +157,16 @@ func (a *Agent) restoreCheckpoint(ctx context.Context, p *protocol.CheckpointArg
 	if err != nil {
 		return nil, err
 	}
-	return &protocol.RestoreResult{Restored: orEmpty(r.Restored), Kept: orEmpty(r.Kept)}, nil
+	return RestoreResult(r), nil
+}
+
+// RestoreResult converts the outcome of a restore.
+func RestoreResult(r checkpoints.Restored) *protocol.RestoreResult {
+	result := &protocol.RestoreResult{Restored: orEmpty(r.Restored), Kept: orEmpty(r.Kept), Why: r.Why}
+	for _, u := range r.Unsaved {
+		result.Unsaved = append(result.Unsaved, protocol.UnsavedFile{Path: u.Path, Why: u.Why})
+	}
+	return result
 }
 
 func (a *Agent) checkpointFile(ctx context.Context, p *acp.CheckpointFileRequest, next func()) (*acp.CheckpointFileResponse, error) {

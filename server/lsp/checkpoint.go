@@ -68,7 +68,7 @@ func (c checkpointCommands) restore(ctx context.Context, a protocol.CheckpointAr
 	if c.sessions.editor.Client.ACP == nil {
 		c.sessions.editor.Show(lsp.MessageTypeInfo, "%s", restoredText(r))
 	}
-	return protocol.RestoreResult{Restored: append([]string{}, r.Restored...), Kept: append([]string{}, r.Kept...)}, nil
+	return acp.RestoreResult(r), nil
 }
 
 // restoredText describes the result of a restore.
@@ -85,8 +85,9 @@ func restoredText(r checkpoints.Restored) string {
 		}
 		text += fmt.Sprintf(" Kept %s: %s.", name, strings.TrimSuffix(r.Why[i], "."))
 	}
-	if n := len(r.Unsaved); n > 0 {
-		text += fmt.Sprintf(" Not saved in the editor: %s. The disk has another text until you save.", strings.Join(r.Unsaved[:min(n, most)], ", "))
+	unsaved := checkpoints.UnsavedText(r.Unsaved[:min(len(r.Unsaved), most)], func(names []string) string { return strings.Join(names, ", ") })
+	if unsaved != "" {
+		text += " " + unsaved
 	}
 	return text
 }

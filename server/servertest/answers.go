@@ -107,6 +107,7 @@ type wireEdit struct {
 
 func (e *Editor) applyEdit(params json.RawMessage, before func(uri.URI)) (any, *RPCError) {
 	var p struct {
+		Save bool
 		Edit struct {
 			Changes         map[uri.URI][]wireEdit
 			DocumentChanges []struct {
@@ -131,8 +132,8 @@ func (e *Editor) applyEdit(params json.RawMessage, before func(uri.URI)) (any, *
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	doc := e.docs[change.TextDocument.URI]
-	if e.refuse > 0 {
-		e.refuse--
+	if e.edits.refuse > 0 {
+		e.edits.refuse--
 		return refused("the user is typing"), nil
 	}
 	if doc == nil || change.TextDocument.Version == nil || *change.TextDocument.Version != doc.version {
@@ -145,7 +146,28 @@ func (e *Editor) applyEdit(params json.RawMessage, before func(uri.URI)) (any, *
 		spans = append(spans, span{start, end, edit.NewText})
 	}
 	e.change(change.TextDocument.URI, doc, spans, true)
-	return map[string]any{"applied": true}, nil
+	return e.edits.saved(change.TextDocument.URI, doc, p.Save), nil
+}
+
+// edits says how the editor answers edits.
+type edits struct {
+	refuse int     // how many are still to be refused
+	saves  *string // set: they are saved as by our plugins, unless it has a reason why not
+}
+
+// saved saves an edited document if our plugin would, and returns the result of the edit.
+func (x edits) saved(u uri.URI, doc *buffer, save bool) any {
+	switch {
+	case x.saves == nil || !save:
+		return map[string]any{"applied": true}
+	case *x.saves != "":
+		return map[string]any{"applied": true, "failureReason": *x.saves, "notSaved": true}
+	}
+	if err := os.WriteFile(u.FsPath(), []byte(doc.text), 0o644); err != nil {
+		return map[string]any{"applied": true, "failureReason": err.Error(), "notSaved": true}
+	}
+	doc.disk, doc.unsaved = doc.text, false
+	return map[string]any{"applied": true}
 }
 
 func refused(why string) any { return map[string]any{"applied": false, "failureReason": why} }

@@ -41,7 +41,7 @@ type Editor struct {
 	messages []string
 	asked    []Question
 	choose   func(Question) string
-	refuse   int // edits still to be refused
+	edits    edits
 	late     time.Duration
 	before   func(uri.URI)
 	thinking int               // open questions
@@ -374,7 +374,7 @@ func (e *Editor) SilenceNext(method string, n int) {
 func (e *Editor) Refuse(n int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.refuse = n
+	e.edits.refuse = n
 }
 
 // Late has changes sent so long after they were made, as Emacs does while its user

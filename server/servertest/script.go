@@ -217,6 +217,11 @@ func (s *script) step(line string) {
 		e.Edit(args[0], args[1], args[2])
 	case "save":
 		e.Save(rest)
+	case "saves":
+		why := s.quoted(rest, 1)[0]
+		e.mu.Lock()
+		e.edits.saves = &why
+		e.mu.Unlock()
 	case "close":
 		e.Close(rest)
 	case "write":

@@ -1391,10 +1391,21 @@ export interface CheckpointDiffResult {
   diff: string;
 }
 
-/** RestoreResult lists the restored files, and the files kept because they have changed since. */
+/**
+ * RestoreResult lists the restored files, the files kept as they are, and the files that are
+ * restored in the editor and not on the disk.
+ */
 export interface RestoreResult {
   restored: string[];
   kept: string[];
+  why?: string[];
+  unsaved?: UnsavedFile[];
+}
+
+/** UnsavedFile is a file with another text on the disk than in the editor. */
+export interface UnsavedFile {
+  path: string;
+  why?: string;
 }
 
 /** Update of a session, told apart by sessionUpdate. */

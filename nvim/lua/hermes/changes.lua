@@ -129,6 +129,40 @@ function M.review_call(item)
   say("this call has changed no file")
 end
 
+--- The files of a restore that are kept, with the reasons.
+---@param result hermes.RestoreResult
+---@return string
+local function kept(result)
+  local list = {}
+  for i, name in ipairs(result.kept) do
+    local why = (result.why or {})[i]
+    list[i] = why and name .. " (" .. why .. ")" or name
+  end
+  return table.concat(list, ", ")
+end
+
+--- What a restore has done: in the buffers, and on the disk where it differs.
+---@param result hermes.RestoreResult
+---@param all? boolean also the files that are kept
+---@return string
+local function outcome(result, all)
+  local text = #result.restored > 0 and "restored " .. table.concat(result.restored, ", ") or "no file had to be restored"
+  if all and #result.kept > 0 then
+    text = text .. "; kept " .. kept(result)
+  end
+  for _, file in ipairs(result.unsaved or {}) do
+    text = text .. "; not saved: " .. file.path .. (file.why and " (" .. file.why .. ")" or "")
+  end
+  return text
+end
+
+--- Tells what a restore has done.
+---@param result hermes.RestoreResult
+---@param all? boolean
+local function tell(result, all)
+  say(outcome(result, all), #(result.unsaved or {}) > 0 and vim.log.levels.WARN or nil)
+end
+
 ---@param session hermes.Session
 ---@param checkpoint string
 ---@param files? string[]
@@ -141,13 +175,12 @@ local function restore(session, checkpoint, files)
       return say(err.message, vim.log.levels.ERROR)
     end
     M.look()
-    local words = #result.restored > 0 and "restored " .. table.concat(result.restored, ", ") or "no file had to be restored"
-    say(words)
+    tell(result, files ~= nil)
     if #result.kept == 0 or files then
       return
     end
     vim.ui.select({ "Keep what I have changed", "Bring these back too" }, {
-      prompt = "You have changed these since: " .. table.concat(result.kept, ", "),
+      prompt = "Not restored: " .. kept(result),
       kind = "hermes.kept",
     }, function(_, choice)
       vim.cmd.redraw() -- clears the list, so that the message of the edit asks for no key
@@ -196,8 +229,7 @@ local function judge(of, entry, action)
         return say(err.message, vim.log.levels.ERROR)
       end
       M.look()
-      local text = #result.restored > 0 and "restored " .. table.concat(result.restored, ", ") or "no file had to be restored"
-      say(#result.kept > 0 and text .. "; kept " .. table.concat(result.kept, ", ") or text)
+      tell(result, true)
     end)
   end
   local path = entry.files[1]:sub(1, 1) == "/" and entry.files[1] or of.root .. "/" .. entry.files[1]

@@ -66,7 +66,7 @@ local function save(buf)
   vim.o.confirm = confirm
   if not ok then
     local first = tostring(err):match("^[^\n]*") -- a stack trace follows
-    return (first:gsub("^.-Vim%(write%):", ""):gsub("^.-(E%d+:)", "%1"))
+    return (first:gsub("^.-nvim_exec2%(%)%.%.", ""):gsub("^.-Vim%(write%):", ""):gsub("^.-(E%d+:)", "%1"))
   end
   if vim.bo[buf].modified then
     return "the buffer is still modified after :write"

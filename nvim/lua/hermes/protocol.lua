@@ -1166,10 +1166,18 @@ M.title = {
 ---@class hermes.CheckpointDiffResult
 ---@field diff string
 
---- RestoreResult lists the restored files, and the files kept because they have changed since.
+--- RestoreResult lists the restored files, the files kept as they are, and the files that are
+--- restored in the editor and not on the disk.
 ---@class hermes.RestoreResult
 ---@field restored string[]
 ---@field kept string[]
+---@field why? string[]
+---@field unsaved? hermes.UnsavedFile[]
+
+--- UnsavedFile is a file with another text on the disk than in the editor.
+---@class hermes.UnsavedFile
+---@field path string
+---@field why? string
 
 --- Update of a session, told apart by sessionUpdate.
 ---@alias hermes.SessionUpdate hermes.ContentChunk|hermes.ToolCall|hermes.Plan|hermes.CommandsUpdate|hermes.ModeUpdate|hermes.OptionsUpdate|hermes.InfoUpdate|hermes.UsageUpdate|hermes.CompactionUpdate|hermes.Notice

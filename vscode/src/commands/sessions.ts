@@ -3,7 +3,7 @@ import * as vscode from "vscode";
 import { ChatView } from "../chat/provider";
 import { Hermes } from "../hermes";
 import { sessionsHere } from "../sessiontree";
-import { Category, CheckpointInfo, Command, Method, SessionConfigOption, Subagent } from "../protocol";
+import { Category, CheckpointInfo, Command, Method, RestoreResult, SessionConfigOption, Subagent } from "../protocol";
 import { ago, counted } from "../words";
 import { command } from "./guard";
 import * as show from "../show";
@@ -70,7 +70,7 @@ async function rollback(hermes: Hermes): Promise<void> {
   if (yes) {
     const result = await hermes.server.request(Method.CheckpointRestore, { sessionId, checkpointId: picked.id });
     await vscode.commands.executeCommand("hermes.changes.refresh");
-    tellRestored(result.restored, result.kept);
+    tellRestored(result);
   }
 }
 
@@ -81,13 +81,17 @@ const checkpointItem = (c: CheckpointInfo) => ({
   id: c.id,
 });
 
-export function tellRestored(restored: string[], kept: string[]): void {
-  const text = `Restored ${counted(restored.length, "file")}.`;
+/** Tells what a restore has done: in the editor, and on the disk where it differs. */
+export function tellRestored({ restored, kept, why, unsaved }: RestoreResult): void {
+  const named = (name: string, reason?: string) => (reason ? `${name} (${reason})` : name);
+  let text = `Restored ${counted(restored.length, "file")}.`;
   if (kept.length > 0) {
-    void show.warn(`${text} Not restored, because you have changed them since: ${kept.join(", ")}`);
-  } else {
-    void show.inform(text);
+    text += ` Not restored: ${kept.map((name, i) => named(name, why?.[i])).join(", ")}.`;
   }
+  if (unsaved?.length) {
+    text += ` Not saved: ${unsaved.map((f) => named(f.path, f.why)).join(", ")}. The disk has another text until you save.`;
+  }
+  void (kept.length > 0 || unsaved?.length ? show.warn(text) : show.inform(text));
 }
 
 async function choose(hermes: Hermes, category: string, title: string): Promise<void> {

@@ -212,7 +212,7 @@ export class Review implements vscode.Disposable, vscode.TextDocumentContentProv
     this.changes.reverted(turn.id, back);
     await this.lookAgain();
     await closeComparisons(back, this.changes.turns.length === 0);
-    tellRestored(result.restored, result.kept);
+    tellRestored(result);
   }
 
   private restore(turn: Turn, files: string[]): Promise<RestoreResult> {
@@ -264,7 +264,11 @@ export class Review implements vscode.Disposable, vscode.TextDocumentContentProv
     const done = await vscode.workspace.applyEdit(edit);
     await Promise.all(changed.map((c) => vscode.workspace.save(vscode.Uri.file(c.path))));
     const names = (of: Change[]) => of.map((c) => shownName(c.path));
-    return done ? { restored: names(changed), kept: names(kept) } : { restored: [], kept: names(chosen) };
+    if (!done) {
+      return { restored: [], kept: names(chosen), why: chosen.map(() => "the editor refused the edit") };
+    }
+    const unsaved = changed.filter((c) => isDirty(c.path)).map((c) => ({ path: shownName(c.path) }));
+    return { restored: names(changed), kept: names(kept), why: kept.map(() => "you have changed the same lines since"), unsaved };
   }
 }
 
@@ -306,6 +310,9 @@ const absolute = (file: string) => (path.isAbsolute(file) ? file : path.join(fol
 
 /** A text without regard to its line ends; null: there is no file. */
 const plainText = (text: string | null) => text && text.replace(/\r\n/g, "\n");
+
+/** Whether the editor has a text of a file that is not on the disk. */
+const isDirty = (file: string) => vscode.workspace.textDocuments.some((d) => d.isDirty && d.uri.fsPath === file);
 
 async function exists(uri: vscode.Uri): Promise<boolean> {
   return vscode.workspace.fs.stat(uri).then(
