@@ -3,9 +3,13 @@ package store
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
 var (
@@ -40,10 +44,23 @@ func (s *Store) explain(doing string, err error) error {
 	if err == nil {
 		return nil
 	}
-	if hasCode(err, sqlite3.SQLITE_FULL) {
+	if hasCode(err, sqlite3.SQLITE_FULL) || hasCode(err, sqlite3.SQLITE_IOERR) && hasNoRoom(filepath.Dir(s.path)) {
 		return fmt.Errorf("the disk is full, so this was not stored. Make room on the disk of %s, then try again (%s: %w)", s.path, doing, err)
 	}
 	return fmt.Errorf("session store %s: %s: %w", s.path, doing, advise(err))
+}
+
+// hasNoRoom reports whether the disk of a folder is full. SQLite has other errors if it finds no room
+// for the file that processes share. hasNoRoom writes as many bytes as that needs, and removes them.
+func hasNoRoom(folder string) bool {
+	f, err := os.CreateTemp(folder, ".room-*")
+	if err != nil {
+		return safefile.NoRoom(err) != ""
+	}
+	_, err = f.Write(make([]byte, 64<<10))
+	_ = f.Close()
+	_ = os.Remove(f.Name())
+	return safefile.NoRoom(err) != ""
 }
 
 const adviceHome = "check the permissions of the file and its folder, or set HERMES_HOME to a folder that can be written"

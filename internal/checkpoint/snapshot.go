@@ -33,10 +33,10 @@ type snapshot struct {
 
 	mu      sync.Mutex
 	record  *record
-	written bool             // the record's file exists
-	unadded []string         // paths of changes missing from the file
-	failed  error            // why its file could not be written
-	unseen  string           // why changes of commands are not found: there is no first scan, or the last scan failed
+	written bool     // the record's file exists
+	unadded []string // paths of changes missing from the file
+	failed  error    // why its file could not be written
+	unseen  unseen
 	base    *tree            // of the first scan; nil: there is none
 	newest  *tree            // of the last scan; nil: there was none
 	past    spans            // of ended commands
@@ -52,6 +52,12 @@ type snapshot struct {
 }
 
 // errClosed is returned if the keeper or the snapshot does not accept changes anymore.
+// unseen says why changes of commands are not found: there is no first scan, or the last scan failed.
+type unseen struct {
+	why    string // "": they are found
+	notice string // for the user, if a command runs; "": none
+}
+
 var errClosed = errors.New("the session is closed")
 
 func newSnapshot(k *Keeper, h header, before *snapshot) *snapshot {
@@ -85,13 +91,12 @@ func (p *snapshot) first() {
 	base, err := p.k.baseline(p.ctx, fresh, limits)
 	if err != nil {
 		why := p.k.store.why(err)
-		if p.ctx.Err() == nil {
-			p.k.report("Checkpoints cannot cover what commands and scripts change: %s. What the file tools change is covered.", why)
-		} else {
-			why = fmt.Sprintf("saving the workspace before a command took longer than %v", p.k.ScanTimeout)
+		notice := "Checkpoints cannot cover what commands and scripts change: " + why + ". What the file tools change is covered."
+		if p.ctx.Err() != nil {
+			why, notice = fmt.Sprintf("saving the workspace before a command took longer than %v", p.k.ScanTimeout), ""
 		}
 		p.mu.Lock()
-		p.unseen = why
+		p.unseen = unseen{why, notice}
 		p.mu.Unlock()
 		return
 	}
@@ -217,8 +222,11 @@ func (p *snapshot) opaque() {
 	switch {
 	case p.failed != nil:
 		p.miss("", p.k.store.why(p.failed))
-	case p.base == nil && p.unseen != "":
-		p.miss("", p.unseen)
+	case p.base == nil && p.unseen.why != "":
+		if p.unseen.notice != "" {
+			p.k.report("%s", p.unseen.notice)
+		}
+		p.miss("", p.unseen.why)
 	}
 }
 
@@ -501,8 +509,8 @@ func (p *snapshot) finish() {
 		}
 		p.written = true
 	}
-	if p.used && p.base != nil && p.blind && p.unseen != "" {
-		p.miss("", p.unseen)
+	if p.used && p.base != nil && p.blind && p.unseen.why != "" {
+		p.miss("", p.unseen.why)
 	}
 	done, err := p.k.store.writing()
 	if err != nil {
@@ -595,7 +603,7 @@ func (p *snapshot) scan(ctx context.Context) {
 func (p *snapshot) notSeen(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.blind, p.unseen = true, p.k.store.why(err)
+	p.blind, p.unseen.why = true, p.k.store.why(err)
 }
 
 // compare records the differences between base and next. If dead is set, it is not known when
