@@ -139,18 +139,34 @@ step("what was accepted stays accepted when the window is loaded again: revert t
   await editor.page.reload();
   await idle();
   await editor.openFile("pricing.py");
-  await lens("Open Changes by Hermes").first().waitFor();
+  await lens("Reject").first().waitFor();
+  assert.equal(await lens("Reject").count(), 1);
   await editor.select("pricing.py", 0);
   await editor.page.keyboard.type("# mine, too\n");
   await editor.page.keyboard.press("Control+s");
   await becomes(`# mine, too\n${wanted.replace("/ 5", "/ 50")}`);
-  const yes = editor.page.locator(".monaco-dialog-box").getByRole("button", { name: "Revert" });
-  await editor.again(async () => {
-    if ((await yes.count()) === 0) await lens("Revert").first().click({ timeout: 20_000 });
-    await yes.click({ timeout: 20_000 });
-  });
+  await editor.click(lens("Reject"));
   await becomes(`# mine, too\n${wanted}`);
   await until([], accepted);
+});
+
+step("an inline edit that was neither accepted nor rejected has its buttons again when the window is loaded again", async () => {
+  const now = editor.read("pricing.py");
+  await edit("cheaper", ...rewrite(now.replace("* 30", "* 2").replace("amount / 5", "amount / 6")));
+  await lens("Reject All").waitFor();
+  await idle();
+  await until(true, () => accepted().some((a) => a.inline));
+  await editor.page.reload();
+  await idle();
+  await editor.openFile("pricing.py");
+  await lens("Reject All").waitFor();
+  assert.equal(await lens("Accept").count(), 2);
+  await editor.click(await highest("Reject"), lens("Reject All"));
+  await becomes(now.replace("amount / 5", "amount / 6"));
+  await editor.click(lens("Accept"));
+  await until([], accepted);
+  assert.equal(await lens("Reject").count(), 0);
+  await becomes(now.replace("amount / 5", "amount / 6"));
 });
 
 /** What the extension keeps of the changes of which a part was accepted. */

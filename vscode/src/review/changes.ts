@@ -7,6 +7,8 @@ export interface Change {
   after: string | undefined;
   /** A part of it was accepted: the checkpoint is not the state before the rest. */
   partly?: boolean;
+  /** An inline edit has made it: it is accepted or rejected in the document. */
+  inline?: boolean;
 }
 
 /** Changes of one turn that were neither accepted nor reverted. */
@@ -31,15 +33,16 @@ export interface Waiting {
   readonly files: readonly string[]; // absolute
 }
 
-/** What a part of a change that was accepted has left, kept for the next window. Its lines end with "\n". */
+/** What the next window has to know of a change: an inline edit has made it, or a part was accepted. Lines end with "\n". */
 export interface Rest {
   readonly session: string;
   readonly checkpoint: string;
   readonly path: string;
-  /** The earlier text with the accepted part. */
-  readonly before: string;
+  /** The earlier text with the accepted part, if there is one. */
+  readonly before?: string;
   /** The text as the turn left it, where that is known. */
   readonly after?: string;
+  readonly inline?: boolean;
 }
 
 /** Changes keeps the changes of turns until they are accepted or reverted. */
@@ -55,12 +58,14 @@ export class Changes {
   /** rests are those of the earlier window. */
   constructor(private readonly rests: readonly Rest[] = []) {}
 
-  /** The changes of recorded turns of which a part was accepted. */
-  partly(): Rest[] {
+  /** The changes of recorded turns that an inline edit has made, or of which a part was accepted. */
+  kept(): Rest[] {
     return this.list.flatMap(({ session, checkpoint, changes }) =>
-      [...changes.values()].flatMap(({ path, partly, before, after }) =>
-        partly && checkpoint !== undefined && typeof before === "string" ? [{ session, checkpoint, path, before, after }] : [],
-      ),
+      [...changes.values()].flatMap(({ path, partly, inline, before, after }) => {
+        const part = partly && typeof before === "string" ? before : undefined;
+        const rest = { session, path, ...(part !== undefined && { before: part }), ...(after !== undefined && { after }), ...(inline && { inline }) };
+        return checkpoint !== undefined && (inline || part !== undefined) ? [{ ...rest, checkpoint }] : [];
+      }),
     );
   }
 
@@ -133,7 +138,8 @@ export class Changes {
   /** A change that this window has not seen. */
   private unseen(turn: Turn, path: string): Change {
     const rest = this.rests.find((r) => r.session === turn.session && r.checkpoint === turn.checkpoint && r.path === path);
-    return { path, before: rest?.before, after: rest?.after, ...(rest && { partly: true }) };
+    const known = { ...(rest?.before !== undefined && { partly: true }), ...(rest?.inline && { inline: true }) };
+    return { path, before: rest?.before, after: rest?.after, ...known };
   }
 
   /** The turn of this window that has made a new checkpoint. The time in the list has no fractions of seconds. */

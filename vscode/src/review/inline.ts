@@ -53,7 +53,7 @@ export class InlineEdits implements vscode.Disposable, vscode.CodeLensProvider {
     this.subscriptions = [
       review.onChange(() => void this.refresh()),
       vscode.workspace.onDidChangeTextDocument((e) => this.has(e.document) && void this.refresh()),
-      vscode.window.onDidChangeVisibleTextEditors(() => this.runs.length > 0 && void this.refresh()),
+      vscode.window.onDidChangeVisibleTextEditors(() => this.any() && void this.refresh()),
     ];
   }
 
@@ -63,7 +63,8 @@ export class InlineEdits implements vscode.Disposable, vscode.CodeLensProvider {
 
   /** Whether the changes of a document are shown in place. */
   has(document: vscode.TextDocument): boolean {
-    return document.uri.scheme === "file" && this.runs.some((r) => r.path === document.uri.fsPath);
+    const { scheme, fsPath } = document.uri;
+    return scheme === "file" && (this.runs.some((r) => r.path === fsPath) || this.found(fsPath, []) !== undefined);
   }
 
   /**
@@ -85,6 +86,7 @@ export class InlineEdits implements vscode.Disposable, vscode.CodeLensProvider {
       }
     } finally {
       run.until = this.review.changes.newest;
+      this.review.changes.turns.filter((t) => of(run, t)).forEach((t) => t.changes.has(path) && this.review.inline(t.changes.get(path)!));
       await this.refresh();
     }
   }
@@ -159,10 +161,15 @@ export class InlineEdits implements vscode.Disposable, vscode.CodeLensProvider {
     return hunk && { ...state!, hunk, document: document! };
   }
 
-  /** The newest change of a file by one of the edits. */
+  /** The newest change of a file by one of the edits, or by one of an earlier window. */
   private found(path: string, runs: readonly Run[]): Found | undefined {
-    const ofRun = (t: Turn) => runs.some((r) => r.path === path && r.session === t.session && t.id > r.after && t.id <= r.until);
-    return this.review.changes.find(path, ofRun) as Found | undefined;
+    const inline = (t: Turn) => t.changes.get(path)?.inline === true || runs.some((r) => r.path === path && of(r, t));
+    return this.review.changes.find(path, inline) as Found | undefined;
+  }
+
+  /** Whether changes are shown in place. */
+  private any(): boolean {
+    return this.runs.length > 0 || this.review.changes.turns.some((t) => [...t.changes.values()].some((c) => c.inline));
   }
 
   private async stateOf(document: vscode.TextDocument) {
@@ -178,13 +185,16 @@ export class InlineEdits implements vscode.Disposable, vscode.CodeLensProvider {
 
   private async refresh(): Promise<void> {
     this.runs = this.runs.filter((r) => r.until === Infinity || this.found(r.path, [r]));
-    void vscode.commands.executeCommand("setContext", "hermes.editing", this.runs.length > 0);
+    void vscode.commands.executeCommand("setContext", "hermes.editing", this.any());
     this.changed.fire();
     for (const editor of vscode.window.visibleTextEditors) {
       draw(editor, (await this.stateOf(editor.document))?.hunks ?? []);
     }
   }
 }
+
+/** Whether a turn is one of an edit. */
+const of = (run: Run, turn: Turn) => run.session === turn.session && turn.id > run.after && turn.id <= run.until;
 
 const lines = (text: string) => text.replace(/\r\n/g, "\n");
 

@@ -3,7 +3,7 @@ import * as path from "node:path";
 
 import { Rest } from "./changes";
 
-/** Rests keeps, in a file of the workspace's storage, what is left of changes of which a part was accepted. */
+/** Rests keeps, in a file of the workspace's storage, what the next window has to know of the changes that wait. */
 export class Rests {
   private written = "";
   private writing: Promise<void> = Promise.resolve();
@@ -51,6 +51,6 @@ async function write(file: string, text: string): Promise<void> {
 }
 
 function isRest(r: Partial<Rest> | null): r is Rest {
-  const texts = [r?.session, r?.checkpoint, r?.path, r?.before, r?.after ?? ""];
+  const texts = [r?.session, r?.checkpoint, r?.path, r?.before ?? "", r?.after ?? ""];
   return texts.every((text) => typeof text === "string");
 }

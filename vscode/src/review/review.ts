@@ -79,9 +79,15 @@ export class Review implements vscode.Disposable, vscode.TextDocumentContentProv
     change.before = before;
     change.after ??= left;
     change.partly = true;
-    void this.rests.keep(this.changes.partly());
+    void this.rests.keep(this.changes.kept());
     this.redrawn.fire(this.before(turn, change));
     this.changed.fire();
+  }
+
+  /** An inline edit has made this change. The next window shows it in the document, too. */
+  inline(change: Change): void {
+    change.inline = true;
+    void this.rests.keep(this.changes.kept());
   }
 
   private ended(session: string): void {
@@ -114,7 +120,7 @@ export class Review implements vscode.Disposable, vscode.TextDocumentContentProv
       const { changes } = await this.hermes.server.request(Method.CheckpointChanges, folders());
       const gone = this.changes.load(changes.map(waitingOf));
       this.recorded = true;
-      void this.rests.keep(this.changes.partly());
+      void this.rests.keep(this.changes.kept());
       await closeComparisons(gone, this.changes.turns.length === 0);
     } catch (error) {
       this.hermes.log.debug(`changes: ${message(error)}`);

@@ -115,14 +115,28 @@ test("what was accepted of a change is known in the next window, for the same ch
   turn(c, "one", ["a", "1\n2\n", "x\ny\n"], ["b", "1", "2"]);
   const { change } = c.find("a")!;
   Object.assign(change, { before: "x\n2\n", partly: true });
-  assert.deepEqual(c.partly(), []); // the turn is not recorded yet
+  assert.deepEqual(c.kept(), []); // the turn is not recorded yet
   c.load([listed("k1", "one", "a", "b")]);
   const rest = { session: "s", checkpoint: "k1", path: "a", before: "x\n2\n", after: "x\ny\n" };
-  assert.deepEqual(c.partly(), [rest]);
-  const next = new Changes(c.partly());
+  assert.deepEqual(c.kept(), [rest]);
+  const next = new Changes(c.kept());
   next.load([listed("k2", "two", "a"), listed("k1", "one", "a", "b")]);
-  assert.deepEqual(next.partly(), [rest]);
+  assert.deepEqual(next.kept(), [rest]);
   assert.equal(next.find("a")!.change.before, undefined); // of the later turn
   next.load([listed("k2", "two", "a"), listed("k1", "one", "b")]);
-  assert.deepEqual(next.partly(), []);
+  assert.deepEqual(next.kept(), []);
+});
+
+test("the next window knows which changes an inline edit has made, and their text then", () => {
+  const c = new Changes();
+  turn(c, "one", ["a", "1\n", "x\n"], ["b", "1", "2"]);
+  c.find("a")!.change.inline = true;
+  c.load([listed("k1", "one", "a", "b")]);
+  const rest = { session: "s", checkpoint: "k1", path: "a", after: "x\n", inline: true };
+  assert.deepEqual(c.kept(), [rest]);
+  const next = new Changes(c.kept());
+  next.load([listed("k1", "one", "a", "b")]);
+  assert.deepEqual(next.find("a")!.change, { path: "a", before: undefined, after: "x\n", inline: true });
+  assert.equal(next.find("b")!.change.inline, undefined);
+  assert.deepEqual(next.kept(), [rest]);
 });
