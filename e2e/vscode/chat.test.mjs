@@ -67,6 +67,18 @@ step("a mention leads to its file", async () => {
   await editor.page.locator(".tab.active").filter({ hasText: "pricing.py" }).waitFor();
 });
 
+step("files in an answer are links to their lines, and maths are set", async () => {
+  const answer = "Look at `pricing.py:2`, a note.md and gone.py:1.\n\n| file | sum |\n| --- | --: |\n| docs/a note.md | $\\frac{n(n+1)}{2}$ |\n\n$$\n\\int_0^1 x^2 \\, dx = \\frac{1}{3}\n$$\n";
+  await box().fill(`Where?\n${script([{ text: answer }])}`);
+  await box().press("Enter");
+  const said = editor.chat.locator("article.answer").last();
+  await said.locator("math").nth(1).waitFor();
+  await said.getByRole("link", { name: "pricing.py:2" }).click();
+  await editor.page.locator(".statusbar").getByText(/^Ln 2, Col 1/).waitFor();
+  assert.deepEqual(await said.locator("a").allInnerTexts(), ["pricing.py:2"]);
+  await editor.shot("links-and-maths");
+});
+
 step("code goes to the place that it changes, and can be compared and undone", async () => {
   const code = "def price(amount):\n    tax = 1.2\n    return amount * 2 * tax\n\n\nprint(price(3))";
   await box().fill(`Add tax\n${script([{ text: `So:\n\n\`\`\`python\n${code}\n\`\`\`\n` }])}`);

@@ -13,6 +13,7 @@ import { blocks, mentioned } from "./context";
 import { ChatState } from "./chatstate";
 import * as editor from "./editor";
 import { failure } from "./failure";
+import { addresses, type File } from "./files";
 import { html } from "./html";
 import { unlinked } from "./mentions";
 import { Prompts } from "./prompts";
@@ -26,6 +27,8 @@ const whenBusyKey = "hermes.chat.whenBusy";
 const lastKey = "hermes.chat.last";
 /** How long a list of the workspace's files is good for completion, in milliseconds. */
 const filesKept = 10_000;
+/** The same for the files that an answer names: the turn may have made them. */
+const filesFresh = 1_000;
 const maxFiles = 20_000;
 
 /** The settings of the editor that the chat follows. Fonts and colours reach the page by themselves. */
@@ -53,7 +56,7 @@ export class ChatView implements vscode.WebviewViewProvider {
   private ready = false;
   private coming = false; // the view is being opened: on a slow machine it is visible only later
   private known: State | undefined;
-  private files: { at: number; paths: Promise<string[]> } | undefined;
+  private listed: { at: number; files: Promise<File[]> } | undefined;
 
   constructor(
     private readonly context: vscode.ExtensionContext,
@@ -322,7 +325,17 @@ export class ChatView implements vscode.WebviewViewProvider {
       case "apply":
         return editor.apply(m.text, m.language, (file, before, after) => this.texts.diff(file, before, after));
       case "find":
-        return this.compose({ type: "found", query: m.query, files: rank(await this.paths(), m.query, 30) });
+        return this.compose({
+          type: "found",
+          query: m.query,
+          files: rank(
+            (await this.files()).map((f) => f.path),
+            m.query,
+            30,
+          ),
+        });
+      case "places":
+        return this.compose({ type: "places", addresses: addresses(m.names, await this.files(filesFresh)) });
       case "drop":
         return this.compose({ type: "attach", attachments: await Promise.all(m.uris.map((u) => mentioned(vscode.Uri.parse(u)))) });
     }
@@ -338,13 +351,15 @@ export class ChatView implements vscode.WebviewViewProvider {
     await vscode.commands.executeCommand(commands[action], sessionId || messageId ? { sessionId, messageId } : undefined);
   }
 
-  private paths(): Promise<string[]> {
+  /** The files of the workspace, those that are not excluded. */
+  private files(kept = filesKept): Promise<File[]> {
     const now = Date.now();
-    if (!this.files || now - this.files.at > filesKept) {
+    if (!this.listed || now - this.listed.at > kept) {
       const found = vscode.workspace.findFiles("**/*", undefined, maxFiles);
-      this.files = { at: now, paths: Promise.resolve(found).then((uris) => uris.map((u) => vscode.workspace.asRelativePath(u)).sort()) };
+      const files = Promise.resolve(found).then((uris) => uris.map((u) => ({ path: vscode.workspace.asRelativePath(u), uri: u.toString() })));
+      this.listed = { at: now, files: files.then((all) => all.sort((a, b) => (a.path < b.path ? -1 : 1))) };
     }
-    return this.files.paths;
+    return this.listed.files;
   }
 
   private notDone(error: unknown): void {

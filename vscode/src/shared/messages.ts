@@ -29,7 +29,8 @@ export type ToPage =
   | { type: "draft"; text: string; mentions: string[] } // for an empty composer
   | { type: "sent"; text: string } // empties a composer that holds this text
   | { type: "focus" }
-  | { type: "found"; query: string; files: string[] };
+  | { type: "found"; query: string; files: string[] }
+  | { type: "places"; addresses: Record<string, string> }; // of names of files; an empty one: there is no such file
 
 /** A command that helps with a failure or a notice. */
 export interface Way {
@@ -103,6 +104,7 @@ export type ToHost =
   | { type: "insert"; text: string }
   | { type: "apply"; text: string; language: string }
   | { type: "find"; query: string }
+  | { type: "places"; names: string[] } // that may be files
   | { type: "drop"; uris: string[] }
   | { type: "run"; command: string } // one of ours, or the editor's for trust
   | { type: "restart" };

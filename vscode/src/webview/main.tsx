@@ -9,6 +9,7 @@ import "./style/footer.css";
 import { render } from "preact";
 import { App } from "./App";
 import { listen, post } from "./host";
+import * as places from "./places";
 import type { ToPage } from "../shared/messages";
 import { reduce } from "../shared/reducer";
 import { initial, type State } from "../shared/state";
@@ -41,6 +42,8 @@ listen((messages) => {
   for (const m of messages) {
     state = reduce(state, m);
     for (const l of listeners) l(m);
+    if (m.type === "places") places.found(m.addresses);
+    if (m.type === "turn" && !m.running) places.again();
   }
   if (state !== before) drawSoon();
 });

@@ -7,12 +7,21 @@
 import DOMPurify from "dompurify";
 import hljs from "highlight.js/lib/common";
 import MarkdownIt, { type Token } from "markdown-it";
+import math from "@vscode/markdown-it-katex";
+
+import { places } from "../shared/names";
+import { addressOf, titleOf, withLine } from "./places";
 
 /** Above this length (in characters) code is not coloured while it still grows, and above the second never. */
 const colouredWhileOpen = 4_000;
 const colouredAtAll = 100_000;
 
 const markdown = new MarkdownIt({ html: false, linkify: true, breaks: false });
+// README.md and main.rs are files: Md and rs are domains, too. As in VS Code's Markdown, an address begins with its scheme.
+markdown.linkify.set({ fuzzyLink: false, fuzzyEmail: false });
+
+// Maths as VS Code's Markdown reads them. MathML needs no fonts and no styles of its own.
+const maths = { output: "mathml", strict: "ignore", maxSize: 20, maxExpand: 200, throwOnError: false, enableBareBlocks: true, enableFencedBlocks: true };
 
 // Addresses that a host could open. markdown-it itself rejects javascript: and data:.
 const openable = /^(https?:|mailto:|file:|[^:]*$|[^:]+\.\w+:\d+(:\d+)?$)/i;
@@ -62,7 +71,31 @@ function taskMark(icon: string, word: string): string {
 }
 
 markdown.renderer.rules["fence"] = (tokens, i, _options, env) => code(tokens[i]!.content, tokens[i]!.info, isOpen(env));
+markdown.use(math, maths);
 markdown.renderer.rules["code_block"] = (tokens, i, _options, env) => code(tokens[i]!.content, "", isOpen(env));
+
+markdown.renderer.rules["text"] = (tokens, i, _options, env) => (inLink(tokens, i) ? escape(tokens[i]!.content) : linked(tokens[i]!.content, isOpen(env)));
+markdown.renderer.rules["code_inline"] = (tokens, i, _options, env) =>
+  `<code>${inLink(tokens, i) ? escape(tokens[i]!.content) : linked(tokens[i]!.content, isOpen(env))}</code>`;
+
+function inLink(tokens: readonly Token[], i: number): boolean {
+  const opened = tokens.slice(0, i).findLast((t) => t.type === "link_open" || t.type === "link_close");
+  return opened?.type === "link_open";
+}
+
+/** linked is a text as HTML, whose files are links. While it grows, a name may not be whole: then it has none. */
+function linked(text: string, open: boolean): string {
+  if (open) return escape(text);
+  return places(text)
+    .map(({ text: part, name, line }) => {
+      if (name === undefined) return escape(part);
+      const address = addressOf(name);
+      return address
+        ? `<a class="place" href="${escape(withLine(address, line))}" title="${escape(titleOf(name, line))}">${escape(part)}</a>`
+        : `<span data-place="${escape(withLine(name, line))}">${escape(part)}</span>`;
+    })
+    .join("");
+}
 
 export type Env = NonNullable<Parameters<typeof markdown.parse>[1]>;
 
@@ -160,8 +193,17 @@ export function coloured(content: string, language: string, open = false): strin
   return hljs.highlight(content, { language, ignoreIllegals: true }).value;
 }
 
+// The elements and attributes that KaTeX writes.
+const mathTags =
+  "math semantics annotation mrow mi mn mo ms mtext mspace mfrac msqrt mroot msub msup msubsup munder mover munderover mtable mtr mtd mstyle mpadded menclose mphantom mprescripts mmultiscripts mglyph";
+const mathAttributes =
+  "accent accentunder columnalign columnlines columnspacing display displaystyle encoding fence height linethickness lspace mathbackground mathcolor mathsize mathvariant maxsize minsize movablelimits notation rowlines rowspacing rspace scriptlevel separator stretchy symmetric voffset width xmlns".split(
+    " ",
+  );
+
 const allowed = {
   ALLOWED_TAGS: [
+    ...mathTags.split(" "),
     "a",
     "blockquote",
     "br",
@@ -192,7 +234,21 @@ const allowed = {
     "tr",
     "ul",
   ],
-  ALLOWED_ATTR: ["href", "title", "class", "start", "dir", "type", "role", "tabindex", "aria-label", "data-do", "data-language"],
+  ALLOWED_ATTR: [
+    "href",
+    "title",
+    "class",
+    "start",
+    "dir",
+    "type",
+    "role",
+    "tabindex",
+    "aria-label",
+    "data-do",
+    "data-language",
+    "data-place",
+    ...mathAttributes,
+  ],
   ALLOW_DATA_ATTR: false,
   ALLOWED_URI_REGEXP: openable,
 };

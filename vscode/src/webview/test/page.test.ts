@@ -39,6 +39,9 @@ const until = (name: string, type: ToPage["type"]) => {
   const all = stream(name);
   return all.slice(0, all.findIndex((m) => m.type === type) + 1);
 };
+const eventually = async (holds: () => Promise<boolean>) => {
+  for (let i = 0; i < 200 && !(await holds()); i++) await new Promise((r) => setTimeout(r, 20));
+};
 const focused = (v: View) =>
   v.page.evaluate(() => document.activeElement?.getAttribute("aria-label") || document.activeElement?.textContent?.trim() || document.activeElement?.tagName);
 
@@ -137,6 +140,56 @@ describe("what a model writes", () => {
       );
       assert.equal(await v.page.locator(".markdown li").count(), 3);
     }));
+
+  it("links the files that there are, with their lines, once the host knows them", () =>
+    on(
+      [
+        session,
+        running,
+        answer("See `src/a.go:12`, pricing.py and fmt.Println.\n\nNot `gone.go:3`, README.md (no link yet), [b.go](b.go) or https://example.org/c.go. sr"),
+      ],
+      async (v) => {
+        await eventually(async () => (await v.heard("places")).length > 0);
+        assert.deepEqual((await v.heard("places"))[0]!.names, ["src/a.go", "pricing.py", "fmt.Println"], "the last block still grows");
+        const addresses = { "src/a.go": "file:///w/src/a.go", "pricing.py": "file:///w/pricing.py", "fmt.Println": "" };
+        await v.tell({ type: "places", addresses });
+        await v.page.getByRole("link", { name: "src/a.go:12" }).click();
+        await v.tell({ type: "turn", running: false, at: 2 }); // all is parsed again
+        await v.page.getByRole("link", { name: "pricing.py" }).click();
+        assert.deepEqual(await v.heard("link"), [
+          { type: "link", href: "file:///w/src/a.go#L12" },
+          { type: "link", href: "file:///w/pricing.py" },
+        ]);
+        await v.tell({ type: "places", addresses: { "gone.go": "", "README.md": "" } });
+        assert.deepEqual(await v.page.locator(".answer a").allTextContents(), ["src/a.go:12", "pricing.py", "b.go", "https://example.org/c.go"]);
+      },
+    ));
+
+  it("has maths as VS Code's Markdown has them", () =>
+    on(
+      [
+        session,
+        answer(
+          "The sum $\\sum_{i=1}^n i = \\frac{n(n+1)}{2}$ costs $5 or $10.\n\n$$\n\\int_0^1 x^2\\,dx\n$$\n\n```math\n\\sqrt{2}\n```\n\n$\\href{javascript:alert(1)}{x} \\nocommand$",
+        ),
+      ],
+      async (v) => {
+        await v.tell({ type: "turn", running: false, at: 2 });
+        const math = v.page.locator(".answer math");
+        assert.equal(await math.count(), 4);
+        assert.deepEqual(
+          await math.evaluateAll((all) => all.map((m) => [m.querySelector("mfrac, msqrt, msubsup, munderover") !== null, m.getAttribute("display")])),
+          [
+            [true, null],
+            [true, "block"],
+            [true, "block"],
+            [false, null],
+          ],
+        );
+        assert.match(await v.page.locator(".answer").innerText(), /costs \$5 or \$10\./);
+        assert.equal(await v.page.locator(".answer a").count(), 0);
+      },
+    ));
 
   it("has code with buttons, once it is whole", () =>
     on([session, running, answer("```go\nx := 1\n")], async (v) => {
