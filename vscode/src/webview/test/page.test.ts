@@ -69,6 +69,27 @@ describe("axe finds nothing", () => {
   }
 });
 
+describe("a narrow view", () => {
+  for (const [name, scene] of Object.entries(scenes)) {
+    it(`of 230 pixels has all of ${name}`, async () => {
+      const view = await harness.open({ width: 230, height: 450 });
+      await view.tell(...now(scene.messages(stream)));
+      await scene.then?.(view);
+      const wide = await view.page.evaluate(() => {
+        const scrolls = "pre, .table, .diff, .katex-block, [class*=scroll]"; // these have a bar of their own
+        const out = [...document.querySelectorAll<HTMLElement>("button, input, textarea, select, [role=button], p, .row, .card, .note")].filter((e) => {
+          const b = e.getBoundingClientRect();
+          return b.width > 0 && b.height > 0 && (b.left < -1 || b.right > innerWidth + 1) && !e.closest(scrolls) && !e.closest(".hidden");
+        });
+        return [document.documentElement.scrollWidth, ...out.map((e) => `${e.outerHTML.slice(0, 120)} ${Math.round(e.getBoundingClientRect().right)}`)];
+      });
+      assert.deepEqual(wide, [230]);
+      assert.deepEqual(view.problems, []);
+      await harness.close(view);
+    });
+  }
+});
+
 describe("what a model writes", () => {
   const hostile = [
     "<img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script>",
@@ -190,6 +211,36 @@ describe("what a model writes", () => {
         assert.equal(await v.page.locator(".answer a").count(), 0);
       },
     ));
+
+  it("is read from the right in scripts that are, and code and paths from the left", () =>
+    on([session, running, answer("افتح `src/a.go:12` ثم شغّل الاختبار.\n\n- أولا\n\n```go\nx := 1\n```\n\nPlain words.\n\nEnd")], async (v) => {
+      await v.tell({ type: "turn", running: false, at: 2 });
+      await eventually(async () => (await v.heard("places")).length > 0);
+      await v.tell({ type: "places", addresses: { "src/a.go": "file:///w/src/a.go" } });
+      const sides = await v.page.locator(".answer").evaluate((a) => {
+        const range = document.createRange();
+        const at = (e: Element) => (range.selectNodeContents(e), [range.getBoundingClientRect(), a.getBoundingClientRect()] as const);
+        const side = (e: Element) => (([text, all]) => (text.left - all.left > all.right - text.right ? "right" : "left"))(at(e));
+        return [
+          side(a.querySelector("p")!),
+          side(a.querySelector("li")!),
+          side(a.querySelectorAll("p")[1]!),
+          getComputedStyle(a.querySelector("pre")!).direction,
+        ];
+      });
+      assert.deepEqual(sides, ["right", "right", "left", "ltr"]);
+      const [whole, line] = await v.page.locator(".answer p code a").evaluate((a) => {
+        const text = a.firstChild!;
+        const box = (from: number, to: number) => {
+          const r = document.createRange();
+          r.setStart(text, from);
+          r.setEnd(text, to);
+          return r.getBoundingClientRect();
+        };
+        return [box(0, 3).left, box(9, 11).left];
+      });
+      assert.ok(whole! < line!, "the line stands behind the path");
+    }));
 
   it("has code with buttons, once it is whole", () =>
     on([session, running, answer("```go\nx := 1\n")], async (v) => {
