@@ -165,6 +165,7 @@ step("a hidden turn says that it has failed, or that it has ended after long", a
   const failed = await editor.toast("(400)");
   assert.equal(await editor.notification("(400)").count(), 1);
   await editor.shot("failed-turn");
+  await failed.getByRole("button", { name: "Retry" }).waitFor();
   await failed.getByRole("button", { name: "Show" }).click();
   await editor.box.and(editor.chat.locator(":focus")).waitFor();
   await editor.box.fill("");

@@ -19,7 +19,18 @@ interface Details {
 
 const setKey: Way = { label: "Set API Key…", command: "hermes.key" };
 const choose: Way = { label: "Choose Provider…", command: "hermes.provider" };
+const model: Way = { label: "Choose Model…", command: "hermes.model" };
+const settings: Way = { label: "Open Settings", command: "hermes.settings" };
 export const retry: Way = { label: "Retry", command: "hermes.chat.retry" };
+
+/** What helps with other kinds of failures than those of keys, before the prompt is sent again. */
+const ways: Record<string, readonly Way[]> = {
+  "out of credit": [choose],
+  unreachable: [settings],
+  "no such model": [model, settings],
+  "no tools": [model],
+  policy: [model],
+};
 
 /**
  * failure reads an error. The server's text about a key names commands of a shell and settings. Here
@@ -35,10 +46,11 @@ export function failure(error: unknown, prompt = false): Failure {
   }
   if (data?.kind === "no key" || code === Code.AuthRequired || /no key for [\w-]+ at |base_url is empty/.test(text)) {
     const provider = data?.provider ?? /no key for ([\w-]+) at /.exec(text)?.[1];
-    const missing = data?.key !== false && provider ? `No API key for ${nameOf({ ...data, provider })}.` : "The endpoint of the model has no address.";
-    return { error: missing, ways: [setKey, choose, ...again] };
+    if (data?.key === false || !provider) return { error: "The endpoint of the model has no address.", ways: [choose, settings, ...again] };
+    return { error: `No API key for ${nameOf({ ...data, provider })}.`, ways: [setKey, choose, ...again] };
   }
-  return { error: text.charAt(0).toUpperCase() + text.slice(1), ...(prompt && { ways: again }) };
+  const all = [...(ways[data?.kind ?? ""] ?? []), ...again];
+  return { error: text.charAt(0).toUpperCase() + text.slice(1), ...(all.length > 0 && { ways: all }) };
 }
 
 /** The name of the provider, or the host of an endpoint that has none. */

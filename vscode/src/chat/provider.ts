@@ -12,7 +12,7 @@ import type { Look, Session, ToHost, ToPage, Way, WhenBusy } from "../shared/mes
 import { blocks, mentioned } from "./context";
 import { ChatState } from "./chatstate";
 import * as editor from "./editor";
-import { failure } from "./failure";
+import { failure, retry } from "./failure";
 import { addresses, type File } from "./files";
 import { html } from "./html";
 import { unlinked } from "./mentions";
@@ -71,7 +71,7 @@ export class ChatView implements vscode.WebviewViewProvider {
       hermes.sessions,
       this.chat,
       (text) => this.askAgain(text),
-      (session, error) => this.toasts.failed(session, failure(error).error),
+      (session, error) => this.toasts.failed(session, failure(error, true)),
     );
     const { texts, registration } = Texts.register();
     this.texts = texts;
@@ -118,7 +118,7 @@ export class ChatView implements vscode.WebviewViewProvider {
   /** Says in the chat why a turn that a command has started did not go on. */
   failed(error: unknown): void {
     this.tell({ type: "turn", running: false, at: Date.now(), ...failure(error) });
-    this.toasts.failed(this.hermes.sessions.session, failure(error).error);
+    this.toasts.failed(this.hermes.sessions.session, failure(error));
   }
 
   /** Sends the prompt again that has failed. */
@@ -174,12 +174,16 @@ export class ChatView implements vscode.WebviewViewProvider {
     if (!this.visible) this.questions.hidden();
   }
 
-  private async toast(kind: "failure" | "end", text: string, session: string | undefined): Promise<void> {
-    const open = "Show";
-    const chosen = await (kind === "failure" ? show.fail(`Hermes: ${text}`, open) : show.inform(text, open));
-    if (chosen !== open) return;
-    await this.show();
-    if (session !== undefined && session !== this.hermes.sessions.session) await this.hermes.sessions.loadSession(session);
+  private async toast(kind: "failure" | "end", text: string, session: string | undefined, ways: readonly Way[] = []): Promise<void> {
+    const buttons = [...ways.map((w) => w.label), "Show"];
+    const chosen = await (kind === "failure" ? show.fail(`Hermes: ${text}`, ...buttons) : show.inform(text, ...buttons));
+    if (chosen === undefined) return;
+    const way = ways.find((w) => w.label === chosen);
+    if (!way || way.command === retry.command) {
+      await this.show();
+      if (session !== undefined && session !== this.hermes.sessions.session) await this.hermes.sessions.loadSession(session);
+    }
+    if (way) await vscode.commands.executeCommand(way.command);
   }
 
   /** isPast reports whether updates of a session are its history: those that come while it is loaded. */
@@ -364,6 +368,7 @@ export class ChatView implements vscode.WebviewViewProvider {
 
   private notDone(error: unknown): void {
     this.hermes.log.error(message(error));
-    void show.fail(`Hermes: ${message(error)}`);
+    if (this.visible) this.tell({ type: "note", severity: "error", text: message(error) });
+    else void show.fail(`Hermes: ${message(error)}`);
   }
 }

@@ -1,4 +1,6 @@
 import type { Sessions } from "../sessions";
+import type { Way } from "../shared/messages";
+import type { Failure } from "./failure";
 
 /** A turn that takes longer, in milliseconds, says that it has ended. */
 const longTurn = 30_000;
@@ -9,8 +11,8 @@ const opening = 500;
 export interface ToastPlaces {
   /** Whether the chat of a session is visible. */
   seen(session: string | undefined): boolean;
-  /** Shows a toast. Its button opens the chat of the session. */
-  tell(kind: "failure" | "end", text: string, session: string | undefined): void;
+  /** Shows a toast with the buttons that may help, and one that opens the chat of the session. */
+  tell(kind: "failure" | "end", text: string, session: string | undefined, ways?: readonly Way[]): void;
 }
 
 /**
@@ -31,12 +33,12 @@ export class Toasts {
     sessions.onWork(({ session, running }) => (running ? void this.began.set(session, this.now()) : this.ended(session)));
   }
 
-  failed(session: string | undefined, text: string): void {
+  failed(session: string | undefined, { error, ways }: Failure): void {
     this.failures.add(session);
     clearImmediate(this.ends.get(session)); // a failure is reported right before or after the end of its turn
     setTimeout(() => {
       this.failures.delete(session);
-      if (!this.places.seen(session)) this.places.tell("failure", text, session);
+      if (!this.places.seen(session)) this.places.tell("failure", error, session, ways);
     }, this.wait);
   }
 

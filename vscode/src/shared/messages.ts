@@ -15,7 +15,7 @@ export type ToPage =
   | { type: "user"; text: string; messageId?: string; images?: string[]; at: Time } // a prompt that was sent; images are data: URIs
   | { type: "turn"; running: true; at: Time }
   | { type: "turn"; running: false; at: Time; stopReason?: string; error?: string; ways?: readonly Way[] }
-  | { type: "note"; text: string; ways?: readonly Way[] } // of the editor's own
+  | { type: "note"; text: string; severity?: "error" | "warning"; ways?: readonly Way[] } // of the editor's own
   | { type: "ask"; ask: Ask }
   | { type: "answered"; askId: string; choice?: string; at?: Time } // choice is for people; without one the question is void
   | { type: "options"; mode?: string; options: SessionConfigOption[] }

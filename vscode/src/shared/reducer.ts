@@ -20,7 +20,7 @@ export function reduce(state: State, m: ToPage): State {
     case "turn":
       return m.running ? { ...state, turn: { running: true, since: m.at } } : turnEnded(state, m);
     case "note":
-      return push(state, { kind: "note", key: 0, severity: "info", text: m.text, ways: m.ways });
+      return push(state, { kind: "note", key: 0, severity: m.severity ?? "info", text: m.text, ways: m.ways });
     case "ask":
       return asked(state, m.ask);
     case "answered":

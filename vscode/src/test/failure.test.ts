@@ -16,7 +16,12 @@ it("a model that is not set up has ways out", () => {
     noKey.ways?.map((w) => w.command),
     ["hermes.key", "hermes.provider"],
   );
-  assert.equal(failure(new Error("model.base_url is empty")).error, "The endpoint of the model has no address.");
+  const address = failure(new Error("model.base_url is empty"));
+  assert.equal(address.error, "The endpoint of the model has no address.");
+  assert.deepEqual(
+    address.ways?.map((w) => w.label),
+    ["Choose Provider…", "Open Settings"],
+  );
 });
 
 it("a failure about a key names the provider and has buttons, and begins with no address", () => {
@@ -39,6 +44,14 @@ it("a failure about a key names the provider and has buttons, and begins with no
     "The key for your endpoint 127.0.0.1:1 was refused (401).",
   );
   assert.equal(failure(Object.assign(new Error("x"), { data: { kind: "no key", provider: "groq", key: true } })).error, "No API key for groq.");
+});
+
+it("a failure of another kind has the button that may solve it, before Retry", () => {
+  const labels = (kind: string) => failure(Object.assign(new Error("x"), { data: { kind } }), true).ways?.map((w) => w.label);
+  assert.deepEqual(labels("unreachable"), ["Open Settings", "Retry"]);
+  assert.deepEqual(labels("no such model"), ["Choose Model…", "Open Settings", "Retry"]);
+  assert.deepEqual(labels("out of credit"), ["Choose Provider…", "Retry"]);
+  assert.deepEqual(labels("busy"), ["Retry"]);
 });
 
 it("any other failure is said as it is", () => {

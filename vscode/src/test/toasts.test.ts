@@ -8,7 +8,10 @@ function setup(visible: string[]) {
   let now = 0;
   const toasts = new Toasts(
     { onWork: (f: typeof work) => ((work = f), { dispose() {} }) } as never,
-    { seen: (s) => visible.includes(s ?? ""), tell: (kind, text, session) => told.push(`${kind} ${session}: ${text}`) },
+    {
+      seen: (s) => visible.includes(s ?? ""),
+      tell: (kind, text, session, ways = []) => told.push([`${kind} ${session}: ${text}`, ...ways.map((w) => w.label)].join(" | ")),
+    },
     () => now,
     1,
   );
@@ -18,7 +21,7 @@ function setup(visible: string[]) {
     work({ session, running: false });
     if (error) {
       await Promise.resolve();
-      toasts.failed(session, error);
+      toasts.failed(session, { error, ways: [{ label: "Retry", command: "hermes.chat.retry" }] });
     }
     await new Promise((resolve) => setTimeout(resolve, 5));
   };
@@ -39,5 +42,5 @@ it("of hidden turns, failures and the end of a long one have one toast each", as
   await turn("b", 42_000);
   await turn("b", 1, "The key was refused.");
   await turn("b", 125_000, "The key was refused.");
-  assert.deepEqual(told, ["end b: Hermes has ended a turn of 42 s.", "failure b: The key was refused.", "failure b: The key was refused."]);
+  assert.deepEqual(told, ["end b: Hermes has ended a turn of 42 s.", "failure b: The key was refused. | Retry", "failure b: The key was refused. | Retry"]);
 });
