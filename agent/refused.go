@@ -81,7 +81,7 @@ func (t *turn) askPlainly(ctx context.Context, id string, reply *model.Reply, fi
 
 // keepPlain stores which responses are in plain form, and shows the user a notice.
 func (t *turn) keepPlain(refused *model.Error) error {
-	why := shorten.Start(strings.TrimRight(refused.Message, ". \n"), 200)
+	why := shorten.OneLine(strings.TrimRight(refused.Message, ". \n"), 200)
 	t.notice("%s refused the history twice (%s). The part that it refused is now sent as plain text, and the session goes on. Nothing else was changed.", refused.Model, why)
 	return t.saveEdits(t.storeCtx)
 }

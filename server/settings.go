@@ -184,7 +184,7 @@ func (s *settings) options() []Option {
 		choices[i] = Choice{ID: m, Name: m, Description: modelText(conf, m, window)}
 		if m == name {
 			lines, _ := s.spending.Left(context.Background()) // without them, the description is shorter
-			choices[i].Description = strings.Join(append([]string{choices[i].Description}, lines...), "; ")
+			choices[i].Description = strings.TrimPrefix(strings.Join(append([]string{choices[i].Description}, lines...), "; "), "; ")
 		}
 	}
 	return []Option{

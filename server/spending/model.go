@@ -38,7 +38,8 @@ func (m limited) Unwrap() model.Model { return m.Model }
 // Stream implements [model.Model].
 func (m limited) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Delta, error] {
 	return func(yield func(model.Delta, error) bool) {
-		end, err := m.ledger.admit(ctx, m.Model, tokensOf(req), m.asks)
+		own := tokensOf(req)
+		end, err := m.ledger.admit(ctx, m.Model, own, m.asks)
 		if err != nil {
 			yield(model.Delta{}, err)
 			return
@@ -47,7 +48,7 @@ func (m limited) Stream(ctx context.Context, req *model.Request) iter.Seq2[model
 		for d, err := range m.Model.Stream(ctx, req) {
 			if d.Usage != nil {
 				_, priced := model.PriceOf(m.Model)
-				m.ledger.add(*d.Usage, cmp.Or(d.Answered, d.Model, req.Model, "the model"), priced)
+				m.ledger.add(*d.Usage, own, cmp.Or(d.Answered, d.Model, req.Model, "the model"), priced)
 			}
 			if !yield(d, err) {
 				return

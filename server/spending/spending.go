@@ -43,6 +43,7 @@ type Ledger struct {
 	raised   map[string]float64
 	stopped  string          // the reason; empty: the turn goes on
 	unpriced map[string]bool // models named to the user
+	ratio    float64         // of the newest response's count of its input to our own; 0: none yet
 }
 
 // New returns a ledger.
@@ -92,6 +93,7 @@ func (l *Ledger) admit(ctx context.Context, m model.Model, tokens int, asks bool
 			return nil, context.Cause(ctx)
 		}
 	}
+	tokens = l.scaled(tokens)
 	next := cost{tokens: tokens + maxTokens}
 	price, priced := model.PriceOf(m)
 	if priced {
@@ -236,13 +238,26 @@ func (l *Ledger) decide(ctx context.Context, passed limit, next cost) {
 	}
 }
 
-// add counts the usage of a response. If a limit in dollars cannot count it, the model is named
+// scaled converts our own count of an input to the endpoint's, if that is higher.
+func (l *Ledger) scaled(tokens int) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return int(float64(tokens) * min(max(l.ratio, 1), mostRatio))
+}
+
+// mostRatio limits the ratio of the endpoint's tokens to our own.
+const mostRatio = 4
+
+// add counts the usage of a response. own is our own count of its input. If a limit in dollars cannot count it, the model is named
 // once.
-func (l *Ledger) add(u model.Usage, name string, priced bool) {
+func (l *Ledger) add(u model.Usage, own int, name string, priced bool) {
 	set, _ := l.cfg.Limits()
 	l.mu.Lock()
 	if l.read {
 		l.spent = l.spent.Plus(u)
+	}
+	if own > 0 && u.Input > 0 {
+		l.ratio = float64(u.Input) / float64(own)
 	}
 	tell := u.Cost == 0 && u.Input+u.Output > 0 && !priced && (set.SessionUSD > 0 || set.DayUSD > 0) && !l.unpriced[name]
 	if tell {

@@ -115,6 +115,7 @@ func TestLimits(t *testing.T) {
 		"tokens":                            {set: config.Limits{SessionTokens: 5000}, usage: used, requests: 9, sent: 4, asked: 1, stopped: true},
 		"tokens of the response, if set":    {set: config.Limits{SessionTokens: 5000}, usage: used, maxTokens: 3500, requests: 9, sent: 1, asked: 1, stopped: true},
 		"dollars of the response, if set":   {set: config.Limits{SessionUSD: 1}, price: price, usage: used, maxTokens: 800, requests: 9, sent: 2, asked: 1, stopped: true},
+		"the endpoint counts more than we":  {set: config.Limits{SessionTokens: 5000}, usage: model.Usage{Input: 2000}, requests: 9, sent: 2, asked: 1, stopped: true},
 		"no price known":                    {set: config.Limits{SessionUSD: 0.01}, usage: model.Usage{Input: 1000, Output: 100}, requests: 9, sent: 9},
 		"a price of 0":                      {set: config.Limits{SessionUSD: 0.01}, price: &model.Price{}, usage: model.Usage{Input: 1000, Output: 100}, requests: 9, sent: 9},
 		"two limits, each asks in its turn": {set: config.Limits{SessionUSD: 0.35, SessionTokens: 5000}, answers: []tools.Decision{goOn, stop}, price: price, usage: used, requests: 20, sent: 4, asked: 2, stopped: true},
