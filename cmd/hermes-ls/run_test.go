@@ -119,7 +119,7 @@ func TestRunStopsAtLimit(t *testing.T) {
 	p := newProgram(t)
 	p.write("home/config.yaml", "model: {provider: embedded}\nlimits: {session_tokens: 500}\n")
 	out, errOut, code := p.run("run", scripted("Go.", `[{"text":"Hello."}]`))
-	if code != 1 || out != "" || strings.Count(errOut, "Stopped before the next request, which could pass limits.session_tokens: 0 tokens of 500 tokens is spent") != 1 ||
+	if code != 1 || out != "" || strings.Count(errOut, "Stopped before the next request, which could pass limits.session_tokens: 0 of 500 tokens is spent") != 1 ||
 		!strings.Contains(errOut, "max_turn_requests") {
 		t.Errorf("%d, %q, %q", code, out, errOut)
 	}

@@ -213,7 +213,7 @@ func (l *Ledger) decide(ctx context.Context, passed limit, next cost) {
 	choice, err := l.cfg.Ask(ctx, tools.ApprovalRequest{
 		Call: tools.Call{ID: "limit-" + uuid.NewString()}, Kind: tools.KindOther, Alone: true,
 		Title:   "Send the next request to the model",
-		Reason:  fmt.Sprintf("could pass limits.%s: %s of %s is spent, and the request has %s", passed.name, passed.text(passed.spent), passed.text(passed.most), size),
+		Reason:  fmt.Sprintf("could pass limits.%s: %s is spent, and the request has %s", passed.name, passed.share(), size),
 		Choices: append(choices, tools.Choice{ID: stop, Label: "Stop"}),
 	})
 	l.mu.Lock()
@@ -230,8 +230,7 @@ func (l *Ledger) decide(ctx context.Context, passed limit, next cost) {
 		}
 		l.raised[passed.name] = passed.own
 	default:
-		l.stopped = fmt.Sprintf("Stopped before the next request, which could pass limits.%s: %s of %s is spent, and the request has %s.",
-			passed.name, passed.text(passed.spent), passed.text(passed.most), size)
+		l.stopped = fmt.Sprintf("Stopped before the next request, which could pass limits.%s: %s is spent, and the request has %s.", passed.name, passed.share(), size)
 		if err != nil && ctx.Err() == nil {
 			l.stopped += " No user could be asked. Set a higher limit in config.yaml to go on."
 		}
@@ -283,13 +282,21 @@ func (l *Ledger) Left(ctx context.Context) (lines []string, err error) {
 		return nil, errors.Join(errors.New("the limits are not known"), err)
 	}
 	for _, one := range all {
-		line := fmt.Sprintf("limits.%s: %s of %s spent, %s left", one.name, one.text(one.spent), one.text(one.most), one.text(max(one.most-one.spent, 0)))
+		line := fmt.Sprintf("limits.%s: %s spent, %s left", one.name, one.share(), one.text(max(one.most-one.spent, 0)))
 		if one.most > one.own {
 			line += fmt.Sprintf(" (raised by %s for this session)", one.text(one.own))
 		}
 		lines = append(lines, line)
 	}
 	return lines, nil
+}
+
+// share writes the spent part of the limit, such as "$0.40 of $1.00".
+func (l limit) share() string {
+	if l.usd {
+		return dollars(l.spent) + " of " + dollars(l.most)
+	}
+	return amount.Comma(int(l.spent)) + " of " + l.text(l.most)
 }
 
 // text writes an amount of the limit.

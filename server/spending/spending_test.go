@@ -178,7 +178,7 @@ func TestLeft(t *testing.T) {
 	lines, err := b.Left(t.Context())
 	want := []string{
 		"limits.session_usd: $0.40 of $0.70 spent, $0.30 left (raised by $0.35 for this session)", "limits.day_usd: $1.50 of $5.00 spent, $3.50 left",
-		"limits.session_tokens: 4,400 tokens of 1,000,000 tokens spent, 995,600 tokens left",
+		"limits.session_tokens: 4,400 of 1,000,000 tokens spent, 995,600 tokens left",
 	}
 	if err != nil || !slices.Equal(lines, want) {
 		t.Errorf("%q, %v", lines, err)
