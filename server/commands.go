@@ -24,7 +24,7 @@ var table = []extension.Command{
 
 	{Name: "help", Description: "List the commands", Order: 15},
 	{Name: "status", Description: "Show model, usage, mode and sandbox", Order: 20},
-	{Name: "usage", Description: "Show the cost of the session, of today and of the last days", Order: 25},
+	{Name: "usage", VSCode: "hermes.usage", Title: "Usage", Description: "Show the cost of the session, of today and of the last days", Order: 25},
 	{Name: "model", VSCode: "hermes.model", Neovim: "model", Title: "Choose Model…", Description: "Show or choose the model", Hint: "name of a model", Order: 30},
 	{Name: "mode", VSCode: "hermes.mode", Neovim: "mode", Title: "Choose Approval Mode…", Description: "Show or choose the approval mode", Hint: "ask, careful, auto or plan", Order: 40},
 	{Name: "think", Neovim: "thinking", Description: "Show or choose how long the model thinks", Hint: "default, low, medium or high", Order: 50},
@@ -40,6 +40,7 @@ var table = []extension.Command{
 	{Name: "notes", Description: "Show or replace your notes on the session", Hint: "notes; the model does not see them", Order: 140},
 	{Name: "tools", Description: "List the tools that the model has", Order: 150},
 	{Execute: "hermes.transcript", VSCode: "hermes.transcript", Neovim: "transcript", Title: "Show Transcript", Description: "Show the session as Markdown, results included", Order: 170},
+	{VSCode: "hermes.session.export", Title: "Export Session…", Description: "Write the session to a file, without keys", Order: 171},
 
 	{VSCode: "hermes.sessions.search", Neovim: "sessions", Title: "Search Sessions…", Description: "List the sessions of the workspace, or search their text", Order: 175},
 	{VSCode: "hermes.sessions.clear", Title: "Show All Sessions", Description: "End the search in the list of sessions", Order: 176},
@@ -57,6 +58,8 @@ var table = []extension.Command{
 	{VSCode: "hermes.changes.revert", Title: "Revert", Description: "Revert the changes of a file or turn", Order: 214},
 	{VSCode: "hermes.changes.acceptAll", Title: "Accept All", Description: "Accept all changes", Order: 215},
 	{VSCode: "hermes.changes.revertAll", Title: "Revert All", Description: "Revert all changes", Order: 216},
+	{VSCode: "hermes.edit.submit", Title: "Edit These Lines", Description: "Edit the lines by what is written below them", Order: 217},
+	{VSCode: "hermes.edit.close", Title: "Close Without an Edit", Description: "Close the field below the lines", Order: 217},
 	{VSCode: "hermes.edit.accept", Neovim: "accept", Title: "Accept Change", Description: "Accept the change at the cursor, after an edit", Order: 217},
 	{VSCode: "hermes.edit.reject", Neovim: "reject", Title: "Reject Change", Description: "Reject the change at the cursor, after an edit", Order: 218},
 	{Neovim: "image", Description: "Attach a picture to the next prompt: a path, or clipboard", Hint: "path or clipboard", Order: 219},

@@ -50,6 +50,8 @@ const lens = (title) => editor.page.locator(".codelens-decoration a").filter({ h
 const idle = () => editor.page.locator('[id="hermes-ls.hermes-ls.hermes.status"] .codicon-sparkle').waitFor();
 const becomes = (text) => until(text, () => editor.read("pricing.py"));
 
+const question = () => editor.page.locator(".review-widget");
+
 /** The first of the lenses with a title, from the top. */
 async function highest(title) {
   await lens(title).first().waitFor();
@@ -62,11 +64,31 @@ async function edit(instruction, ...says) {
   replies.push(...says);
   await editor.select("pricing.py", 7);
   await editor.page.keyboard.press("Control+Alt+i");
-  await editor.title("Edit pricing.py, lines 1–7");
-  await editor.answer(instruction);
+  const field = question();
+  await field.getByText("Edit pricing.py, lines 1–7").waitFor();
+  await field.locator(".monaco-editor.focused").waitFor();
+  await editor.page.keyboard.type(instruction);
+  await field.locator(".view-line").filter({ hasText: instruction.replaceAll(" ", "\u00a0") }).waitFor();
+  await editor.page.keyboard.press("Enter");
+  await field.waitFor({ state: "detached" });
 }
 
 const rewrite = (content) => [{ write_file: { path: "pricing.py", content } }, { text: "Done as you said." }];
+
+step("the field stands below the lines, and Escape closes it", async () => {
+  await editor.select("pricing.py", 1);
+  await editor.page.keyboard.press("Control+Alt+i");
+  await question().locator(".monaco-editor.focused").waitFor();
+  await editor.shot("inline-edit-field");
+  await question().getByText("Edit pricing.py, line 1").waitFor();
+  const top = async (locator) => (await locator.boundingBox()).y;
+  const line = (text) => editor.page.locator(".editor-instance .view-line").filter({ hasText: text }).first();
+  assert.ok((await top(question())) > (await top(line("def"))) && (await top(question())) < (await top(line("return"))), "it is not below line 1");
+  await editor.page.keyboard.type("nothing");
+  await editor.page.keyboard.press("Escape");
+  await question().waitFor({ state: "detached" });
+  assert.deepEqual(prompts, []);
+});
 
 step("an instruction changes the selected lines, and each change is accepted or rejected in place", async () => {
   await editor.openFile("pricing.py");

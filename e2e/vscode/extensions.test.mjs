@@ -28,6 +28,7 @@ before(async () => {
     files: {
       "pricing.py": "def price(amount):\n    return amount * 2\n",
       "clock.py": clock,
+      "../watch.py": clock, // outside of the workspace, so that it needs no approval
       ".mcp.json": JSON.stringify({ mcpServers: { clock: { command: "python3", args: ["clock.py"] } } }),
       "../hermes/skills/deploy/SKILL.md": "---\nname: deploy\ndescription: Deploys the shop.\n---\nRun make deploy.\n",
       "../hermes/memories/USER.md": "Prefers tabs.\n",
@@ -83,7 +84,7 @@ step("a skill, the memory and the learnings are opened", async () => {
   await editor.pick("deploy");
   await tab("SKILL.md");
   await text("Run make deploy.");
-  await editor.run("Hermes: Open Memory…");
+  await editor.run("Hermes: Edit Memory…");
   await editor.title("Open memory");
   await editor.pick("USER.md");
   await tab("USER.md");
@@ -92,4 +93,53 @@ step("a skill, the memory and the learnings are opened", async () => {
   await editor.run("Hermes: Open Learnings");
   await tab("learnings.md");
   await text("There are no learnings.");
+});
+
+step("the palette adds an MCP server, and says what is wrong with one", async () => {
+  await editor.run("Hermes: Add MCP Server…");
+  await editor.title("Add an MCP server");
+  await editor.answer("watch");
+  await editor.page.locator(".quick-input-widget input[placeholder^='https://mcp']").waitFor();
+  await editor.answer(`python3 "${path.join(editor.dir, "watch.py")}"`);
+  await editor.notification("watch is added. New sessions use it.").waitFor();
+  assert.match(fs.readFileSync(path.join(editor.dir, "hermes/config.yaml"), "utf8"), /watch: .*python3/);
+  await editor.clearNotifications(); // the next one would move when it goes
+  await editor.run("Hermes: Add MCP Server…");
+  await editor.title("Add an MCP server");
+  await editor.answer("missing");
+  await editor.page.locator(".quick-input-widget input[placeholder^='https://mcp']").waitFor();
+  await editor.answer("hermes-no-such-program");
+  const failed = await editor.toast("missing is added, but it cannot be connected: cannot start hermes-no-such-program");
+  await editor.shot("mcp-add");
+  await failed.getByRole("button", { name: "Remove Server" }).click();
+  await editor.notification("missing is removed.").waitFor();
+});
+
+step("the palette installs a skill after it has shown it", async () => {
+  const source = path.join(editor.dir, "tidy");
+  fs.mkdirSync(source);
+  fs.writeFileSync(path.join(source, "SKILL.md"), "---\nname: tidy\ndescription: Tidies the shop.\n---\nRun make tidy.\n");
+  await editor.run("Hermes: Install Skill…");
+  await editor.title("Install a skill");
+  await editor.answer(source);
+  const dialog = editor.page.locator(".monaco-dialog-box");
+  await dialog.getByText("Tidies the shop.").waitFor();
+  await editor.shot("skill-install");
+  await dialog.getByRole("button", { name: "Install", exact: true }).click();
+  await editor.notification("The skill is installed. New sessions have it.").waitFor();
+  assert.ok(fs.existsSync(path.join(editor.dir, "hermes/skills/tidy/SKILL.md")));
+});
+
+step("the palette shows the usage and exports the session", async () => {
+  await editor.run("Hermes: Usage");
+  await editor.chat.locator("article.answer").filter({ hasText: /session/i }).last().waitFor();
+  await editor.run("Hermes: Export Session…");
+  const name = editor.page.locator(".quick-input-widget input").first();
+  await name.waitFor();
+  const to = path.join(editor.dir, "ws/exported.jsonl");
+  await name.fill(to);
+  await name.press("Enter");
+  await editor.notification("The session is exported.").waitFor();
+  assert.match(fs.readFileSync(to, "utf8"), /Here I am\./);
+  await editor.shot("exported");
 });

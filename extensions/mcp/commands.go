@@ -28,6 +28,8 @@ var Table = []extension.Command{{
 }, {
 	Execute: "hermes.mcp.revoke", VSCode: "hermes.mcp.revoke", Title: "Revoke Approval of MCP Server…", Description: "Remove the approval of an MCP server of the workspace", Order: 166,
 }, {
+	VSCode: "hermes.mcp.add", Title: "Add MCP Server…", Description: "Add an MCP server to config.yaml", Order: 163,
+}, {
 	VSCode: "hermes.mcp.log", Title: "Show Log of MCP Server…", Description: "Show the log of an MCP server", Order: 167,
 }}
 

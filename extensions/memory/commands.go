@@ -15,7 +15,7 @@ var command = extension.Command{
 }
 
 // Table holds the rows of the command table.
-var Table = []extension.Command{command, {Execute: "hermes.memory.open", VSCode: "hermes.memory.open", Title: "Open Memory…", Description: "Open a file of the memory in the editor", Order: 154}, {VSCode: "hermes.memory.undo", Title: "Undo Last Write of Memory", Description: "Undo the last write of the agent to the memory", Order: 156}}
+var Table = []extension.Command{command, {Execute: "hermes.memory.open", VSCode: "hermes.memory.open", Title: "Edit Memory…", Description: "Open a file of the memory in the editor", Order: 154}, {VSCode: "hermes.memory.undo", Title: "Undo Last Write of Memory", Description: "Undo the last write of the agent to the memory", Order: 156}}
 
 // Commands returns /memory.
 func (x *instance) Commands() []extension.Command { return []extension.Command{command.With(x.run)} }

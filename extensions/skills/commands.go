@@ -15,7 +15,11 @@ import (
 var listCommand = extension.Command{Name: "skills", Neovim: "skills", Description: "List the skills, and those that are left out", Order: 151}
 
 // Table holds the rows of the command table.
-var Table = []extension.Command{listCommand, {Execute: "hermes.skill.open", VSCode: "hermes.skill.open", Title: "Open Skill…", Description: "Open a skill in the editor", Order: 153}}
+var Table = []extension.Command{
+	listCommand,
+	{Execute: "hermes.skill.open", VSCode: "hermes.skill.open", Title: "Open Skill…", Description: "Open a skill in the editor", Order: 153},
+	{VSCode: "hermes.skill.install", Title: "Install Skill…", Description: "Install a skill from GitHub, git, an address or a folder", Order: 152},
+}
 
 // SkillOrder is the order of the slash commands of skills. They follow built-in commands and
 // Markdown files. Skills of the workspace come before the Markdown files.

@@ -2,6 +2,7 @@ import * as vscode from "vscode";
 
 import { ChatView } from "./chat/provider";
 import { registerAsk } from "./commands/ask";
+import { registerExtend } from "./commands/extend";
 import { registerServerCommands } from "./commands/server";
 import { registerSessions } from "./commands/sessions";
 import { registerSetup } from "./commands/setup";
@@ -34,6 +35,7 @@ export function activate(context: vscode.ExtensionContext): void {
     answerLanguageServers(hermes, context.extension.id),
     vscode.window.registerWebviewViewProvider(ChatView.viewType, chat, { webviewOptions: { retainContextWhenHidden: true } }),
     ...registerAsk(hermes, chat),
+    ...registerExtend(context, hermes, chat),
     ...registerSessions(hermes, chat),
     ...registerSetup(context),
     ...registerServerCommands(context, hermes),

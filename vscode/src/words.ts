@@ -42,3 +42,9 @@ export function ago(time: string | undefined, now = Date.now()): string {
 
 /** "1 file", "3 files". */
 export const counted = (n: number, thing: string) => (n === 1 ? `1 ${thing}` : `${n} ${thing}s`);
+
+/** The arguments of a command line. Quotation marks keep blanks; a backslash stands for itself. */
+export function argumentsOf(line: string): string[] {
+  const found = line.match(/(?:"[^"]*"|'[^']*'|[^\s"'])+/g) ?? [];
+  return found.map((word) => word.replace(/"([^"]*)"|'([^']*)'/g, (_, double?: string, single?: string) => double ?? single ?? ""));
+}

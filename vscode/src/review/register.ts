@@ -3,7 +3,8 @@ import * as vscode from "vscode";
 import { command } from "../commands/guard";
 import { ChatView } from "../chat/provider";
 import { Hermes } from "../hermes";
-import { placeOf, rangeOf, selectionHere } from "../places";
+import { placeOf, selectionHere } from "../places";
+import { LineQuestion } from "./asking";
 import { InlineEdits } from "./inline";
 import { ReviewLenses } from "./lens";
 import { beforeScheme, Review } from "./review";
@@ -14,6 +15,7 @@ import * as show from "../show";
 export function registerReview(context: vscode.ExtensionContext, hermes: Hermes, chat: ChatView): vscode.Disposable[] {
   const review = new Review(hermes, context.storageUri?.fsPath);
   const inline = new InlineEdits(hermes, review);
+  const question = new LineQuestion();
   /** A row of the list or of a lens, or the file of a diff editor. */
   const rowOf = (given?: Row | vscode.Uri): Row | undefined => {
     const uri = given instanceof vscode.Uri ? given : given ? undefined : vscode.window.activeTextEditor?.document.uri;
@@ -32,11 +34,14 @@ export function registerReview(context: vscode.ExtensionContext, hermes: Hermes,
   return [
     review,
     inline,
+    question,
     new ChangesView(review),
     vscode.workspace.registerTextDocumentContentProvider(beforeScheme, review),
     vscode.languages.registerCodeLensProvider({ scheme: "file" }, new ReviewLenses(review, inline)),
     vscode.languages.registerCodeLensProvider({ scheme: "file" }, inline),
-    command("hermes.edit", () => edit(inline, chat)),
+    command("hermes.edit", () => edit(inline, question, chat)),
+    command("hermes.edit.submit", (given?: vscode.Comment) => question.close(typeof given?.body === "string" ? given.body : given?.body.value)),
+    command("hermes.edit.close", () => question.close(undefined)),
     command("hermes.edit.accept", (from?: number) => inline.accept(from)),
     command("hermes.edit.reject", (from?: number) => inline.reject(from)),
     on("open", (row) => row.change && review.show(row.turn, row.change)),
@@ -53,14 +58,14 @@ export function registerReview(context: vscode.ExtensionContext, hermes: Hermes,
 }
 
 /** Asks for an instruction for the selected lines, or the line of the cursor. */
-async function edit(inline: InlineEdits, chat: ChatView): Promise<void> {
+async function edit(inline: InlineEdits, question: LineQuestion, chat: ChatView): Promise<void> {
   const editor = vscode.window.activeTextEditor;
   if (editor?.document.uri.scheme !== "file") {
     void show.inform("Open a file, and select the lines to edit.");
     return;
   }
   const place = selectionHere() ?? placeOf(editor.document, editor.document.lineAt(editor.selection.active.line).range);
-  const instruction = await show.ask({ title: `Edit ${rangeOf(place)}`, placeHolder: "Describe the change", ignoreFocusOut: true });
+  const instruction = await question.ask({ ...place, range: place.range! });
   if (instruction?.trim()) {
     await inline.edit(place, instruction).catch((error) => {
       void chat.show();

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { environment, put, restricted } from "../options";
-import { ago, counted, money, short } from "../words";
+import { ago, argumentsOf, counted, money, short } from "../words";
 
 test("figures", () => {
   assert.deepEqual([0, 950, 1000, 12_345, 99_950, 999_960, 1_234_000].map(short), ["0", "950", "1k", "12.3k", "100k", "1M", "1.2M"]);
@@ -46,4 +46,18 @@ test("plain settings become variables", () => {
     HERMES_SANDBOX_NETWORK: "false",
     HERMES_CHECKPOINTS_MAX_MB: "5",
   });
+});
+
+test("a command line has its arguments, and quotation marks keep blanks", () => {
+  assert.deepEqual(argumentsOf(`npx  -y @scope/server --path "My Files" 'a "b"' --x="1 2" C:\\bin\\x.exe ""`), [
+    "npx",
+    "-y",
+    "@scope/server",
+    "--path",
+    "My Files",
+    'a "b"',
+    "--x=1 2",
+    "C:\\bin\\x.exe",
+    "",
+  ]);
 });
