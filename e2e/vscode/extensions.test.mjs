@@ -33,7 +33,7 @@ before(async () => {
       "../hermes/skills/deploy/SKILL.md": "---\nname: deploy\ndescription: Deploys the shop.\n---\nRun make deploy.\n",
       "../hermes/memories/USER.md": "Prefers tabs.\n",
     },
-    hermes: "model: {provider: embedded}\nmcp_servers: {gone: {command: hermes-no-such-program}}\n",
+    hermes: "model: {provider: embedded}\nmcp_servers:\n  gone: {command: hermes-no-such-program}\n",
   });
   await editor.status.waitFor();
   await editor.openFile("pricing.py");
