@@ -41,7 +41,7 @@ var strict = map[string][]string{
 		"internal/amount", "internal/folderpath", "internal/markup", "internal/proc", "internal/program", "internal/safefile", "internal/sandbox", "internal/search", "internal/spelling", "internal/userpath", "internal/workspace"},
 	"server/attachments": {"agent", "internal/lazyregexp", "internal/workspace", "tools"},
 	"server/spending":    {"config", "agent", "tools", "internal/amount"},
-	"server/models":      {"config", "agent", "internal/proc", "internal/program", "internal/userpath"},
+	"server/models":      {"config", "agent", "internal/filelock", "internal/proc", "internal/program", "internal/safefile", "internal/userpath"},
 	// The protocols have methods for these features and for no others.
 	"server/acp": {"server", "protocol", "config", "tools", "agent", "extension", "internal", "delegate",
 		"extensions/checkpoints", "extensions/feedback", "extensions/foldertrust", "extensions/mcp"},

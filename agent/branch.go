@@ -104,11 +104,12 @@ func (s *Session) Rewind(ctx context.Context, messageID string) (branchID string
 	})
 }
 
-// Undo moves the session back to before the last prompt and returns the prompt. If there is
-// none, it returns [ErrNoPrompt]. Other errors are the same as for [Session.Rewind].
-func (s *Session) Undo(ctx context.Context) (prompt store.Message, branchID string, err error) {
+// Undo moves the session back to before a prompt and returns the prompt. promptID is the id of its
+// message; empty: the last prompt. If there is none, it returns [ErrNoPrompt]. Other errors are the
+// same as for [Session.Rewind].
+func (s *Session) Undo(ctx context.Context, promptID string) (prompt store.Message, branchID string, err error) {
 	branchID, err = s.rewind(ctx, func(int64) (int64, error) {
-		prompt, err = s.config.Store.LastPrompt(ctx, s.id)
+		prompt, err = s.config.Store.Prompt(ctx, s.id, promptID)
 		if errors.Is(err, store.ErrNoMessage) {
 			err = ErrNoPrompt
 		}

@@ -173,16 +173,38 @@ func TestUndo(t *testing.T) {
 	t.Parallel()
 	c, s := chat(t)
 	for i := 3; i > 0; i-- {
-		m, branch, err := s.Undo(t.Context())
+		m, branch, err := s.Undo(t.Context(), "")
 		if err != nil || m.Text() != fmt.Sprint("prompt ", i) || branch == "" {
 			t.Errorf("%q, %q, %v", m.Text(), branch, err)
 		}
 	}
-	if _, _, err := s.Undo(t.Context()); !errors.Is(err, agent.ErrNoPrompt) {
+	if _, _, err := s.Undo(t.Context(), ""); !errors.Is(err, agent.ErrNoPrompt) {
 		t.Error(err)
 	}
 	if log := messages(t, c.Store, s.ID()); len(log) != 0 {
 		t.Error(render(log))
+	}
+}
+
+// TestUndoEarlierPrompt undoes a prompt that is not the last, with all messages after it.
+func TestUndoEarlierPrompt(t *testing.T) {
+	t.Parallel()
+	c, s := chat(t)
+	var second string
+	for _, m := range messages(t, c.Store, s.ID()) {
+		if m.Text() == "prompt 2" {
+			second = m.ID
+		}
+	}
+	m, _, err := s.Undo(t.Context(), second)
+	if err != nil || m.Text() != "prompt 2" {
+		t.Errorf("%q, %v", m.Text(), err)
+	}
+	if m, _, err := s.Undo(t.Context(), ""); err != nil || m.Text() != "prompt 1" {
+		t.Errorf("%q, %v", m.Text(), err)
+	}
+	if _, _, err := s.Undo(t.Context(), second); !errors.Is(err, agent.ErrNoPrompt) {
+		t.Error(err)
 	}
 }
 

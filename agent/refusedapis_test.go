@@ -105,7 +105,7 @@ func TestWaysOutOfARefusedHistory(t *testing.T) {
 		"undo": func(t *testing.T, s *agent.Session) {
 			t.Helper()
 			for range 2 { // the refused prompt, and its predecessor
-				if _, _, err := s.Undo(t.Context()); err != nil {
+				if _, _, err := s.Undo(t.Context(), ""); err != nil {
 					t.Fatal(err)
 				}
 			}

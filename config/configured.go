@@ -44,6 +44,6 @@ func (l *Loaded) ProviderEndpoint(provider, id string) (Endpoint, error) {
 	if m.Provider != provider {
 		m.BaseURL, m.APIKey = "", nil
 	}
-	m.Provider, m.Default, m.ContextWindow = provider, id, 0
+	m.Provider, m.Default, m.ContextWindow, m.SupportsVision = provider, id, 0, nil
 	return l.resolve("model", m)
 }

@@ -91,20 +91,29 @@ func (l *Loaded) Endpoints() ([]Endpoint, error) {
 }
 
 // EndpointsFrom is [Loaded.Endpoints] with a chosen model before the others. name is looked up by
-// [FindModel] among [Loaded.ModelNames]. If it is empty or unknown, none is chosen. If the chosen
-// model is unusable, the error contains the reason.
+// [FindModel] among [Loaded.ModelNames], else it is PROVIDER/MODEL of a configured provider. If it is
+// empty or unknown, none is chosen. If the chosen model is unusable, the error contains the reason.
 func (l *Loaded) EndpointsFrom(name string) ([]Endpoint, error) {
 	all, err := l.Endpoints()
-	if name = FindModel(l.ModelNames(), name); name == "" {
-		return all, err
+	given := name
+	if name = FindModel(l.ModelNames(), given); name == "" {
+		provider, id, _ := strings.Cut(given, "/")
+		if id == "" || provider == "embedded" || !slices.Contains(l.Configured(), provider) {
+			return all, err
+		}
+		first, err := l.ProviderEndpoint(provider, id)
+		return append([]Endpoint{first}, withoutEmbedded(all)...), err
 	}
 	if i := slices.IndexFunc(all, func(e Endpoint) bool { return e.Name() == name }); i >= 0 {
 		first := all[i]
 		return append([]Endpoint{first}, slices.Delete(all, i, i+1)...), nil
 	}
 	first, err := endpointNamed(l, name)
-	all = slices.DeleteFunc(all, func(e Endpoint) bool { return e.Provider == "embedded" })
-	return append([]Endpoint{first}, all...), err
+	return append([]Endpoint{first}, withoutEmbedded(all)...), err
+}
+
+func withoutEmbedded(all []Endpoint) []Endpoint {
+	return slices.DeleteFunc(all, func(e Endpoint) bool { return e.Provider == "embedded" })
 }
 
 // endpointNamed returns the endpoint of PROVIDER/MODEL.
@@ -179,8 +188,8 @@ func (e *Endpoint) Name() string {
 	return e.Provider + "/" + e.Model
 }
 
-// ModelNames returns the names of the models that a session can choose, the first model first:
-// PROVIDER/MODEL of the default, of the fallbacks, and of each model under providers.
+// ModelNames returns the names of the configured models, the first model first: PROVIDER/MODEL of the
+// default, of the fallbacks, and of each model under providers.
 func (l *Loaded) ModelNames() []string {
 	first, _ := l.endpoint() // the names do not depend on a key
 	names := []string{first.Name()}

@@ -64,19 +64,55 @@ func (x *Session) Rewind(ctx context.Context, messageID string) (branchID string
 	return branchID, err
 }
 
-// Undo rewinds the session to before the last prompt and returns the prompt. Otherwise it works
-// like [Session.Rewind].
-func (x *Session) Undo(ctx context.Context) (prompt, branchID string, err error) {
+// Undoing says which prompt is undone, and how.
+type Undoing struct {
+	Prompt string // the id of its message; empty: the last prompt
+	Files  bool   // restore the files, too
+}
+
+// Undone is an undone prompt.
+type Undone struct {
+	Text     string // the prompt, as the user typed it
+	BranchID string // the session with the previous history
+	Files    string // what happened to files, as Markdown
+}
+
+var errNoMessages = errors.New("the session has no messages yet")
+
+// Undo rewinds the session to before a prompt. It cancels the turns in the queue first, because the
+// prompt may be among them. If files are to be restored and that fails, the history stays as it is.
+func (x *Session) Undo(ctx context.Context, u Undoing) (done Undone, err error) {
+	if err := x.queue.halt(ctx); err != nil {
+		return done, err
+	}
+	if x.record.draft() {
+		return done, errNoMessages
+	}
+	prompt, err := x.svc.theStore(x.svc.synchronous()).Prompt(ctx, x.id, u.Prompt)
+	switch none := errors.Is(err, store.ErrNoMessage) || errors.Is(err, store.ErrNotFound); {
+	case none && u.Prompt != "":
+		return done, badInput("prompt", "session %q has no prompt %q", x.id, u.Prompt)
+	case none:
+		return done, errNoMessages
+	case err != nil:
+		return done, err
+	}
+	done.Files = "Files stay as they are."
+	if u.Files {
+		if done.Files, err = restoreSince(ctx, x.extensions, prompt.Time); err != nil {
+			return done, fmt.Errorf("the files could not be restored, so the history is unchanged: %w", err)
+		}
+	}
 	err = x.exclusively(ctx, func(ctx context.Context, a *agent.Session) error {
-		m, branch, err := a.Undo(ctx)
+		m, branch, err := a.Undo(ctx, prompt.ID)
 		if err != nil {
 			return err
 		}
-		prompt, branchID = m.Text()[:min(m.Typed, len(m.Text()))], branch
-		showRewound(x.notifier.sink(nil), a, agent.Rewound{Prompt: m.ID, Text: prompt, BranchID: branch})
+		done.Text, done.BranchID = m.Text()[:min(m.Typed, len(m.Text()))], branch
+		showRewound(x.notifier.sink(nil), a, agent.Rewound{Prompt: m.ID, Text: done.Text, BranchID: branch})
 		return nil
 	})
-	return prompt, branchID, err
+	return done, err
 }
 
 // showRewound updates the views of a session.

@@ -62,11 +62,14 @@ func TestBranches(t *testing.T) {
 		t.Errorf("tree %+v, %v", tree, err)
 	}
 
-	prompt, _, err := x.Undo(t.Context())
-	if err != nil || prompt != "second, in other words" {
-		t.Error(prompt, err)
+	undone, err := x.Undo(t.Context(), Undoing{})
+	if err != nil || undone.Text != "second, in other words" {
+		t.Error(undone, err)
 	}
 	var wrong *InputError
+	if _, err := x.Undo(t.Context(), Undoing{Prompt: "nonsense"}); !errors.As(err, &wrong) || wrong.Param != "prompt" {
+		t.Error(err)
+	}
 	if _, err := x.Rewind(t.Context(), "nonsense"); !errors.As(err, &wrong) || wrong.Param != "messageId" {
 		t.Error(err)
 	}

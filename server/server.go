@@ -62,6 +62,7 @@ type Service struct {
 	Options
 	features []Feature
 	models   models.Pool
+	lists    models.Lists
 	login    *userpath.Login // nil: Environ was given, with the PATH of commands
 	ctx      context.Context // ends with the service
 	cancel   context.CancelCauseFunc
@@ -107,6 +108,7 @@ func New(o Options) *Service {
 		s.login = s.newLogin()
 	}
 	s.models.Log, s.models.Store, s.models.Path = s.Log, s.opened, s.Path
+	s.lists.Home, s.lists.Log, s.lists.Path = s.Home, s.Log, s.Path
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	if o.Features != nil {
 		s.features = o.Features(s)

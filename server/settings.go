@@ -1,7 +1,6 @@
 package server
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -165,31 +164,19 @@ const (
 )
 
 func (s *settings) options() []Option {
-	conf := s.config()
 	name, effort := s.model.Choice()
-
-	names := conf.ModelNames()
-	if name = config.FindModel(names, name); name == "" {
-		name = names[0]
-	}
+	offers := s.offers()
+	name = s.primary(offers, name)
 	if effort == "" {
 		effort = thoughtAuto
 	}
-	choices := make([]Choice, len(names))
-	for i, m := range names {
-		window := configuredWindow(conf, m)
-		if m == name && !s.routed.Load() {
-			window = cmp.Or(s.windowInUse(), window)
-		}
-		choices[i] = Choice{ID: m, Name: m, Description: modelText(conf, m, window)}
-		if m == name {
-			lines, _ := s.spending.Left(context.Background()) // without them, the description is shorter
-			choices[i].Description = strings.TrimPrefix(strings.Join(append([]string{choices[i].Description}, lines...), "; "), "; ")
-		}
+	choices := make([]Choice, len(offers))
+	for i, m := range offers {
+		choices[i] = Choice{ID: m.Name, Name: m.Name, Description: s.described(m, m.Name == name)}
 	}
 	return []Option{
 		{Choice{optionMode, "Mode", "What runs, and what requires approval."}, "mode", s.mode(), Modes()},
-		{Choice{optionModel, "Model", "Which configured model answers first; the others stand in when it fails."}, "model", name, choices},
+		{Choice{optionModel, "Model", "The model to use. If it fails, the fallbacks are tried."}, "model", name, choices},
 		{Choice{optionThought, "Thinking", "How long the model thinks before it answers, where it can be told."}, "thought_level", effort, []Choice{
 			{thoughtAuto, "Default", "As the model likes."}, {"low", "Low", ""}, {"medium", "Medium", ""}, {"high", "High", ""},
 		}},
@@ -209,32 +196,38 @@ func (s *settings) windowInUse() string {
 	return windowText(s.model.Window()) + " (" + from + ")"
 }
 
-// configuredWindow describes the window of a model as the configuration or the table has it. If neither does,
-// it returns "".
-func configuredWindow(conf *config.Loaded, name string) string {
-	e := conf.Facts(name)
-	switch {
-	case e.Window > 0:
-		return windowText(e.Window) + " (config.yaml)"
-	case e.Table.Window > 0:
-		return windowText(e.Table.Window)
+// described describes a model. With the first model, it has the window in use, and what of the limits is
+// spent and left.
+func (s *settings) described(m models.Offer, first bool) string {
+	window := ""
+	if first && !s.routed.Load() {
+		window = s.windowInUse()
 	}
-	return ""
+	text := modelText(m, window)
+	if first {
+		lines, _ := s.spending.Left(context.Background()) // without them, the description is shorter
+		text = strings.TrimPrefix(strings.Join(append([]string{text}, lines...), "; "), "; ")
+	}
+	return text
 }
 
-// modelText describes a model by its context window and its price, as far as they are known.
-func modelText(conf *config.Loaded, name, window string) string {
-	e := conf.Facts(name)
+// modelText describes a model by its context window, its price, and whether it accepts pictures, as
+// far as they are known. If window is not empty, it describes the window in use.
+func modelText(m models.Offer, window string) string {
 	var parts []string
-	if window != "" {
+	switch {
+	case window != "":
 		parts = append(parts, window)
+	case m.Configured:
+		parts = append(parts, windowText(m.Window)+" (config.yaml)")
+	case m.Window > 0:
+		parts = append(parts, windowText(m.Window))
 	}
-	price := e.Price
-	if p := e.Table.Price; price == nil && p != nil {
-		price = &config.Price{Input: p.Input, Output: p.Output}
+	if m.Price != nil {
+		parts = append(parts, fmt.Sprintf("$%g in and $%g out for a million", m.Price.Input, m.Price.Output))
 	}
-	if price != nil {
-		parts = append(parts, fmt.Sprintf("$%g in and $%g out for a million", price.Input, price.Output))
+	if m.Images {
+		parts = append(parts, "pictures")
 	}
 	return strings.Join(parts, ", ")
 }
@@ -252,7 +245,9 @@ func (s *settings) check(id, value string) (string, error) {
 		return "", badInput("configId", "%q is not an option; there are %s", id, ids(known))
 	}
 	if id == optionModel {
-		value = cmp.Or(config.FindModel(s.config().ModelNames(), value), value)
+		if name := s.find(value); name != "" {
+			return name, nil
+		}
 	}
 	if !slices.ContainsFunc(options[i].Choices, func(c Choice) bool { return c.ID == value }) {
 		return "", badInput("value", "%q is not a value of %s; there are %s", value, id, ids(options[i].Choices))
@@ -274,16 +269,25 @@ func (s *settings) setModel(ctx context.Context, id, value string) error {
 	})
 	head := s.record.head()
 	wasSet := s.model.Choose(head.Preferred, head.Thinking)
+	if id == optionModel {
+		s.svc.lists.Use(ctx, value)
+	}
 	if id == optionModel && wasSet {
 		err = errors.Join(err, s.ready()) // a running turn continues with the new model
 	}
 	return err
 }
 
+// ids lists the first choices.
 func ids(choices []Choice) string {
-	all := make([]string, len(choices))
-	for i, c := range choices {
-		all[i] = c.ID
+	const most = 20
+	all := make([]string, 0, most)
+	for _, c := range choices[:min(len(choices), most)] {
+		all = append(all, c.ID)
 	}
-	return strings.Join(all, ", ")
+	text := strings.Join(all, ", ")
+	if more := len(choices) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
 }

@@ -186,31 +186,15 @@ func option(id string) slashFunc {
 	}
 }
 
-// undoPrompt undoes the last prompt, files included. It cancels the turns in the queue
-// first, because the last prompt may be among them.
-func undoPrompt(ctx context.Context, x *Session, _ string) (string, error) {
-	if err := x.queue.halt(ctx); err != nil {
-		return "", err
+// undo returns /undo: it undoes the last prompt, files included.
+func undo() slashFunc {
+	return func(ctx context.Context, x *Session, _ string) (string, error) {
+		done, err := x.Undo(ctx, Undoing{Files: true})
+		if err != nil {
+			return "", err
+		}
+		return fmt.Sprintf("Back before this prompt:\n\n%s\n\n%s\n\nWhat came of it is kept as session `%s`.", markup.Quote(done.Text), done.Files, done.BranchID), nil
 	}
-	if x.record.draft() {
-		return "", errors.New("the session has no messages yet")
-	}
-	last, err := x.svc.theStore(x.svc.synchronous()).LastPrompt(ctx, x.id)
-	if errors.Is(err, store.ErrNoMessage) || errors.Is(err, store.ErrNotFound) {
-		return "", errors.New("the session has no messages yet")
-	}
-	if err != nil {
-		return "", err
-	}
-	files, err := restoreSince(ctx, x.extensions, last.Time)
-	if err != nil {
-		return "", fmt.Errorf("the files could not be restored, so the history is unchanged: %w", err)
-	}
-	prompt, branch, err := x.Undo(ctx)
-	if err != nil {
-		return "", err
-	}
-	return fmt.Sprintf("Back before this prompt:\n\n%s\n\n%s\n\nWhat came of it is kept as session `%s`.", markup.Quote(prompt), files, branch), nil
 }
 
 // clearSession rewinds the session to its start, because only an editor can open another session.

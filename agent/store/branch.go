@@ -57,18 +57,25 @@ func (s *Store) Tail(ctx context.Context, id string, upTo int64) ([]Message, err
 	return tail, s.explain("reading session "+id, err)
 }
 
-// LastPrompt returns the user's newest message of a log. If there is none, it returns
-// [ErrNoMessage].
-func (s *Store) LastPrompt(ctx context.Context, id string) (Message, error) {
-	return s.last(ctx, id, "role = 'user' AND note = 0")
+// Prompt returns a message of the user from a log: the one with the id messageID, or, if that is
+// empty, the newest one. If there is none, it returns [ErrNoMessage].
+func (s *Store) Prompt(ctx context.Context, id, messageID string) (Message, error) {
+	const prompts = "role = 'user' AND note = 0"
+	if messageID == "" {
+		return s.last(ctx, id, prompts)
+	}
+	return s.last(ctx, id, prompts+" AND m.id = ?4", messageID)
 }
 
-func (s *Store) last(ctx context.Context, id, where string) (Message, error) {
+// last returns the newest message of a log for which a condition holds. args are the values of its
+// parameters, from ?4 on.
+func (s *Store) last(ctx context.Context, id, where string, args ...any) (Message, error) {
 	db, err := s.database(ctx)
 	if err != nil {
 		return Message{}, err
 	}
-	found, err := collectMessages(db.reader.QueryContext(ctx, "SELECT "+messageColumns+ofSession+" AND "+where+newestFirst+" LIMIT 1", id, 1, End))
+	args = append([]any{id, 1, End}, args...)
+	found, err := collectMessages(db.reader.QueryContext(ctx, "SELECT "+messageColumns+ofSession+" AND "+where+newestFirst+" LIMIT 1", args...))
 	if err == nil && len(found) == 0 {
 		err = ErrNoMessage
 	}

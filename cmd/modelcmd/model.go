@@ -145,11 +145,8 @@ func List(ctx context.Context, loaded *config.Loaded, name string) ([]Listed, er
 	if name == "embedded" {
 		return []Listed{{Provider: name, ID: "embedded", API: "embedded"}}, nil
 	}
-	e, err := loaded.ProviderEndpoint(name, "")
-	if err != nil {
-		return nil, err
-	}
-	listed, err := client.List(ctx, models.Endpoint(e, nil, slog.New(slog.DiscardHandler)))
+	lists := models.Lists{Home: loaded.Home, Log: slog.New(slog.DiscardHandler)} // sessions offer them
+	e, listed, err := lists.Fetch(ctx, loaded, name)
 	if err != nil {
 		return nil, err
 	}

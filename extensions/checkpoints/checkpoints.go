@@ -392,20 +392,29 @@ func inputError(err error) error {
 	return err
 }
 
-// File is a file as it was at a checkpoint; nil: there was none.
-func (x *Instance) File(ctx context.Context, id, path string) (*string, error) {
+// File returns a file as it was at a checkpoint, and as the session has left it since. If it did not
+// exist, the text is nil.
+func (x *Instance) File(ctx context.Context, id, path string) (was, left *string, err error) {
 	if x.keeper == nil {
-		return nil, errOff
+		return nil, nil, errOff
 	}
 	if path == "" {
-		return nil, extension.BadInput("path", "a file is required")
+		return nil, nil, extension.BadInput("path", "a file is required")
 	}
-	data, err := x.keeper.File(ctx, id, x.paths([]string{path})[0])
-	if err != nil || data == nil {
-		return nil, inputError(err)
+	before, after, err := x.keeper.File(ctx, id, x.paths([]string{path})[0])
+	if err != nil {
+		return nil, nil, inputError(err)
 	}
-	text := string(data)
-	return &text, nil
+	return textOf(before), textOf(after), nil
+}
+
+// textOf returns a content as a text. If there is none, it returns nil.
+func textOf(content []byte) *string {
+	if content == nil {
+		return nil
+	}
+	text := string(content)
+	return &text
 }
 
 // Create stores the present state under a title.

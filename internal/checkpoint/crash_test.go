@@ -259,7 +259,7 @@ func TestLimit(t *testing.T) {
 		t.Errorf("%d bytes are left of %d", size, limits.Total)
 	}
 	for _, c := range list {
-		if text, err := b.File(t.Context(), c.ID, b.path("file")); err != nil || len(text) != 50_000 {
+		if text, _, err := b.File(t.Context(), c.ID, b.path("file")); err != nil || len(text) != 50_000 {
 			t.Errorf("%s: %d bytes, %v", c.Title, len(text), err)
 		}
 	}

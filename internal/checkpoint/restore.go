@@ -282,25 +282,26 @@ func (k *Keeper) content(s State) ([]byte, error) {
 	return k.store.get(s.Sum)
 }
 
-// File returns the content of a file at a checkpoint. If the file did not exist, it returns nil.
-func (k *Keeper) File(ctx context.Context, id, path string) ([]byte, error) {
+// File returns the content of a file at a checkpoint, and as the session has left it since. Without
+// a change, both are the present content. If the file did not exist, the content is nil.
+func (k *Keeper) File(ctx context.Context, id, path string) (was, left []byte, err error) {
 	records, err := k.since(ctx, id)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	all, err := histories(records, []string{path})
 	if err == nil && all[0].path == path {
-		text, err := k.content(all[0].was)
-		if err != nil {
-			return nil, fmt.Errorf("%s as it was: %w", k.Files.Name(path), err)
+		if was, err = k.content(all[0].was); err != nil {
+			return nil, nil, fmt.Errorf("%s as it was: %w", k.Files.Name(path), err)
 		}
-		return text, nil
+		left, _ = k.content(all[0].left) // a content that is not stored is not shown
+		return was, left, nil
 	}
 	now, err := k.Files.Look(ctx, path)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return now.Content(), nil
+	return now.Content(), now.Content(), nil
 }
 
 // Name creates a checkpoint of the current state.

@@ -9,7 +9,7 @@ import (
 // Our own methods, which the protocol lacks. subagent.go contains the methods for subagents.
 const (
 	MethodSessionFork       = "_hermes/session/fork"       // ForkSessionRequest → NewSessionResponse
-	MethodSessionRewind     = "_hermes/session/rewind"     // ForkSessionRequest → RewindSessionResponse
+	MethodSessionRewind     = "_hermes/session/rewind"     // RewindSessionRequest → RewindSessionResponse
 	MethodSessionDescribe   = "_hermes/session/describe"   // DescribeSessionRequest → DescribeSessionResponse
 	MethodSessionTree       = "_hermes/session/tree"       // SessionRequest → SessionTree
 	MethodSessionSearch     = "_hermes/session/search"     // SearchSessionsRequest → SearchSessionsResponse
@@ -30,6 +30,7 @@ const (
 	MethodLearningsOpen     = "_hermes/learnings/open"     // protocol.OpenArgs → protocol.OpenResult
 	MethodFeedback          = "_hermes/feedback"           // protocol.FeedbackArgs → PromptResponse
 	MethodCheckpointFile    = "_hermes/checkpoint/file"    // CheckpointFileRequest → CheckpointFileResponse
+	MethodModelList         = "_hermes/model/list"         // SessionRequest → ModelListResponse
 )
 
 // MethodDiagnostics is a request of the agent to a client with _meta.hermes.diagnostics in its
@@ -46,8 +47,7 @@ const MethodEditor = "_hermes/editor" // notification of the client: EditorState
 
 type (
 	// ForkSessionRequest names a session and the last message to keep; empty is all messages. A
-	// fork opens a new session with them. A rewind continues from there in the same session, and
-	// the old branch becomes a separate session. MCP servers are the new session's.
+	// fork opens a new session with them. MCP servers are the new session's.
 	ForkSessionRequest struct {
 		SessionID             string      `json:"sessionId"`
 		Cwd                   string      `json:"cwd,omitempty"`
@@ -56,11 +56,57 @@ type (
 		MessageID             string      `json:"messageId,omitempty"`
 	}
 
+	// RewindSessionRequest moves a session back: to the message MessageID, which stays, or to before
+	// the user's message Prompt. Without both, all messages are removed. The old branch becomes a
+	// separate session. Files restores the files to their state before Prompt; if that fails, the
+	// history stays as it is. A rewind to before a prompt cancels the running turn.
+	RewindSessionRequest struct {
+		SessionID string `json:"sessionId"`
+		MessageID string `json:"messageId,omitempty"`
+		Prompt    string `json:"prompt,omitempty"`
+		Files     bool   `json:"files,omitempty"`
+	}
+
 	// RewindSessionResponse names the session with the old branch. Before it, a session_info_update
-	// tells the client which messages to drop: see Rewound.
+	// tells the client which messages to drop: see Rewound. After a rewind to before a prompt, Text is
+	// the prompt, to change and send again, and Files tells in Markdown what was restored and kept.
 	RewindSessionResponse struct {
 		SessionID string `json:"sessionId"`
 		BranchID  string `json:"branchId"`
+		Text      string `json:"text,omitempty"`
+		Files     string `json:"files,omitempty"`
+	}
+
+	// ModelListResponse has the models that the session can choose, the used ones first. The
+	// providers are asked for their models; Errors has those that did not answer. If the choices of
+	// the option model have changed, a config_option_update comes first.
+	ModelListResponse struct {
+		Models List[ModelInfo]      `json:"models"`
+		Errors List[ModelListError] `json:"errors"`
+	}
+
+	// ModelInfo is a model. ID is a value of the option model. An unknown fact is missing. Used: the
+	// user has configured or chosen the model. Description has the facts as a text.
+	ModelInfo struct {
+		ID            string      `json:"id"`
+		Description   string      `json:"description,omitempty"`
+		ContextWindow int         `json:"contextWindow,omitempty"`
+		Price         *ModelPrice `json:"price,omitempty"`
+		Images        bool        `json:"images,omitempty"`
+		Used          bool        `json:"used,omitempty"`
+		Current       bool        `json:"current,omitempty"`
+	}
+
+	// ModelPrice is in US dollars per million tokens.
+	ModelPrice struct {
+		Input  float64 `json:"input"`
+		Output float64 `json:"output"`
+	}
+
+	// ModelListError is a provider that did not list its models.
+	ModelListError struct {
+		Provider string `json:"provider"`
+		Message  string `json:"message"`
 	}
 
 	// Rewound reports that the end of a session's history was moved to the session BranchID; it is
@@ -134,9 +180,11 @@ type (
 		Path         string `json:"path"`
 	}
 
-	// CheckpointFileResponse is the text. If the file did not exist, there is none.
+	// CheckpointFileResponse has the text at the checkpoint, and After, the text as the session has
+	// left it since. If the file did not exist, there is none.
 	CheckpointFileResponse struct {
 		Content *string `json:"content"`
+		After   *string `json:"after"`
 	}
 
 	// DiagnosticsRequest asks for the editor's diagnostics of a file after an edit. The client

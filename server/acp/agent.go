@@ -115,7 +115,15 @@ func NewAgent(svc *server.Service, peer Peer, o Options) *Agent {
 		acp.MethodMCPRestart:        long(mcpMethod(a, mcpservers.Restart)),
 		acp.MethodMCPApprove:        long(mcpMethod(a, mcpservers.Approve)),
 		acp.MethodMCPRevoke:         long(mcpMethod(a, mcpservers.Revoke)),
-		acp.MethodEditor:            short(a.setEditor),
+		acp.MethodModelList: long(func(ctx context.Context, p *acp.SessionRequest, next func()) (*acp.ModelListResponse, error) {
+			x, err := a.session(p.SessionID)
+			if err != nil {
+				return nil, err
+			}
+			next()
+			return modelsOf(ctx, x), nil
+		}),
+		acp.MethodEditor: short(a.setEditor),
 	}
 	return a
 }

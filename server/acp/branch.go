@@ -7,6 +7,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/agent/store"
 	"github.com/hermes-ls/hermes-ls/protocol/acp"
+	"github.com/hermes-ls/hermes-ls/server"
 )
 
 // forkSession opens a new session with the first messages of another.
@@ -25,18 +26,32 @@ func (a *Agent) forkSession(ctx context.Context, p *acp.ForkSessionRequest) (*ac
 	return &acp.NewSessionResponse{SessionID: x.ID(), Modes: modesOf(x), ConfigOptions: optionsOf(x)}, nil
 }
 
-// rewindSession moves a session back to an earlier message. Later messages do not wait for it.
-func (a *Agent) rewindSession(ctx context.Context, p *acp.ForkSessionRequest, next func()) (*acp.RewindSessionResponse, error) {
+// rewindSession moves a session back to an earlier message, or to before a prompt. Later messages do
+// not wait for it.
+func (a *Agent) rewindSession(ctx context.Context, p *acp.RewindSessionRequest, next func()) (*acp.RewindSessionResponse, error) {
 	x, err := a.session(p.SessionID)
 	if err != nil {
 		return nil, err
 	}
+	if p.MessageID != "" && p.Prompt != "" {
+		return nil, acp.Errorf(acp.CodeInvalidParams, "messageId and prompt exclude each other: prompt is the first message to drop, messageId the last one to keep")
+	}
+	if p.Files && p.Prompt == "" {
+		return nil, acp.Errorf(acp.CodeInvalidParams, "files needs prompt: files are restored to their state before it")
+	}
 	next()
-	branch, err := x.Rewind(ctx, p.MessageID)
+	if p.Prompt == "" {
+		branch, err := x.Rewind(ctx, p.MessageID)
+		if err != nil {
+			return nil, err
+		}
+		return &acp.RewindSessionResponse{SessionID: x.ID(), BranchID: branch}, nil
+	}
+	done, err := x.Undo(ctx, server.Undoing{Prompt: p.Prompt, Files: p.Files})
 	if err != nil {
 		return nil, err
 	}
-	return &acp.RewindSessionResponse{SessionID: x.ID(), BranchID: branch}, nil
+	return &acp.RewindSessionResponse{SessionID: x.ID(), BranchID: done.BranchID, Text: done.Text, Files: done.Files}, nil
 }
 
 func (a *Agent) describeSession(ctx context.Context, p *acp.DescribeSessionRequest) (*acp.DescribeSessionResponse, error) {

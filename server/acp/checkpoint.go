@@ -182,9 +182,9 @@ func (a *Agent) checkpointFile(ctx context.Context, p *acp.CheckpointFileRequest
 	}
 	defer release()
 	next()
-	text, err := x.File(ctx, p.CheckpointID, p.Path)
+	was, left, err := x.File(ctx, p.CheckpointID, p.Path)
 	if err != nil {
 		return nil, err
 	}
-	return &acp.CheckpointFileResponse{Content: text}, nil
+	return &acp.CheckpointFileResponse{Content: was, After: left}, nil
 }

@@ -68,3 +68,20 @@ func optionsOf(x *server.Session) []acp.SessionConfigOption {
 	}
 	return options
 }
+
+// modelsOf lists the models that a session can choose. It asks the providers.
+func modelsOf(ctx context.Context, x *server.Session) *acp.ModelListResponse {
+	all, failed := x.Models(ctx)
+	r := &acp.ModelListResponse{}
+	for _, m := range all {
+		info := acp.ModelInfo{ID: m.Name, Description: m.Description, ContextWindow: m.Window, Images: m.Images, Used: m.Used, Current: m.Current}
+		if m.Price != nil {
+			info.Price = &acp.ModelPrice{Input: m.Price.Input, Output: m.Price.Output}
+		}
+		r.Models = append(r.Models, info)
+	}
+	for _, f := range failed {
+		r.Errors = append(r.Errors, acp.ModelListError{Provider: f.Provider, Message: f.Err.Error()})
+	}
+	return r
+}

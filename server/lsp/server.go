@@ -178,7 +178,7 @@ func newServer(ctx context.Context, o Options, w *wire.Writer) *server {
 		protocolacp.MethodSessionFork, protocolacp.MethodSessionRewind, protocolacp.MethodSessionDescribe, protocolacp.MethodSessionTree, protocolacp.MethodSessionSearch,
 		protocolacp.MethodCheckpointList, protocolacp.MethodCheckpointDiff, protocolacp.MethodCheckpointRestore, protocolacp.MethodCheckpointFile,
 		protocolacp.MethodCheckpointChanges, protocolacp.MethodCheckpointAccept,
-		protocolacp.MethodSubagentList, protocolacp.MethodSubagentMessage, protocolacp.MethodSubagentStop,
+		protocolacp.MethodModelList, protocolacp.MethodSubagentList, protocolacp.MethodSubagentMessage, protocolacp.MethodSubagentStop,
 	} {
 		s.methods[name] = s.agentMethod(name)
 	}

@@ -43,7 +43,7 @@ func RestoreStart(ctx context.Context, home, session, folder, copied string) (fi
 				continue // another folder's
 			}
 			done[path] = true
-			text, err := keeper.File(ctx, first, path)
+			text, _, err := keeper.File(ctx, first, path)
 			if err != nil {
 				return len(done), err
 			}

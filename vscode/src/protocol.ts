@@ -52,6 +52,7 @@ export const Method = {
   LearningsOpen: "_hermes/learnings/open",
   Feedback: "_hermes/feedback",
   CheckpointFile: "_hermes/checkpoint/file",
+  ModelList: "_hermes/model/list",
   Diagnostics: "_hermes/diagnostics",
   LSP: "_hermes/lsp",
   Editor: "_hermes/editor",
@@ -207,8 +208,7 @@ export type WaitForTerminalExitResponse = ExitStatus;
 
 /**
  * ForkSessionRequest names a session and the last message to keep; empty is all messages. A
- * fork opens a new session with them. A rewind continues from there in the same session, and
- * the old branch becomes a separate session. MCP servers are the new session's.
+ * fork opens a new session with them. MCP servers are the new session's.
  */
 export interface ForkSessionRequest {
   sessionId: string;
@@ -219,12 +219,64 @@ export interface ForkSessionRequest {
 }
 
 /**
+ * RewindSessionRequest moves a session back: to the message MessageID, which stays, or to before
+ * the user's message Prompt. Without both, all messages are removed. The old branch becomes a
+ * separate session. Files restores the files to their state before Prompt; if that fails, the
+ * history stays as it is. A rewind to before a prompt cancels the running turn.
+ */
+export interface RewindSessionRequest {
+  sessionId: string;
+  messageId?: string;
+  prompt?: string;
+  files?: boolean;
+}
+
+/**
  * RewindSessionResponse names the session with the old branch. Before it, a session_info_update
- * tells the client which messages to drop: see Rewound.
+ * tells the client which messages to drop: see Rewound. After a rewind to before a prompt, Text is
+ * the prompt, to change and send again, and Files tells in Markdown what was restored and kept.
  */
 export interface RewindSessionResponse {
   sessionId: string;
   branchId: string;
+  text?: string;
+  files?: string;
+}
+
+/**
+ * ModelListResponse has the models that the session can choose, the used ones first. The
+ * providers are asked for their models; Errors has those that did not answer. If the choices of
+ * the option model have changed, a config_option_update comes first.
+ */
+export interface ModelListResponse {
+  models: ModelInfo[];
+  errors: ModelListError[];
+}
+
+/**
+ * ModelInfo is a model. ID is a value of the option model. An unknown fact is missing. Used: the
+ * user has configured or chosen the model. Description has the facts as a text.
+ */
+export interface ModelInfo {
+  id: string;
+  description?: string;
+  contextWindow?: number;
+  price?: ModelPrice;
+  images?: boolean;
+  used?: boolean;
+  current?: boolean;
+}
+
+/** ModelPrice is in US dollars per million tokens. */
+export interface ModelPrice {
+  input: number;
+  output: number;
+}
+
+/** ModelListError is a provider that did not list its models. */
+export interface ModelListError {
+  provider: string;
+  message: string;
 }
 
 /**
@@ -309,9 +361,13 @@ export interface CheckpointFileRequest {
   path: string;
 }
 
-/** CheckpointFileResponse is the text. If the file did not exist, there is none. */
+/**
+ * CheckpointFileResponse has the text at the checkpoint, and After, the text as the session has
+ * left it since. If the file did not exist, there is none.
+ */
 export interface CheckpointFileResponse {
   content: string | null;
+  after: string | null;
 }
 
 /**
@@ -1485,7 +1541,7 @@ export interface MethodTypes {
   "terminal/wait_for_exit": { takes: TerminalRequest; gives: WaitForTerminalExitResponse };
   "elicitation/create": { takes: ElicitRequest; gives: ElicitResponse };
   "_hermes/session/fork": { takes: ForkSessionRequest; gives: NewSessionResponse };
-  "_hermes/session/rewind": { takes: ForkSessionRequest; gives: RewindSessionResponse };
+  "_hermes/session/rewind": { takes: RewindSessionRequest; gives: RewindSessionResponse };
   "_hermes/session/describe": { takes: DescribeSessionRequest; gives: DescribeSessionResponse };
   "_hermes/session/tree": { takes: SessionRequest; gives: SessionTree };
   "_hermes/session/search": { takes: SearchSessionsRequest; gives: SearchSessionsResponse };
@@ -1506,6 +1562,7 @@ export interface MethodTypes {
   "_hermes/learnings/open": { takes: OpenArgs; gives: OpenResult };
   "_hermes/feedback": { takes: FeedbackArgs; gives: PromptResponse };
   "_hermes/checkpoint/file": { takes: CheckpointFileRequest; gives: CheckpointFileResponse };
+  "_hermes/model/list": { takes: SessionRequest; gives: ModelListResponse };
   "_hermes/diagnostics": { takes: DiagnosticsRequest; gives: DiagnosticsResponse };
   "_hermes/lsp": { takes: LSPRequest; gives: LSPResponse };
   "_hermes/editor": { takes: EditorState; gives: void };

@@ -19,11 +19,11 @@ import (
 
 // Listed is a model in an endpoint's list. A zero field is not known.
 type Listed struct {
-	ID        string
-	Window    int // tokens
-	MaxOutput int // tokens
-	Images    *bool
-	Price     *Price
+	ID        string `json:"id"`
+	Window    int    `json:"window,omitempty"`    // tokens
+	MaxOutput int    `json:"maxOutput,omitempty"` // tokens
+	Images    *bool  `json:"images,omitempty"`
+	Price     *Price `json:"price,omitempty"`
 }
 
 const (

@@ -33,7 +33,7 @@ M.method = {
   elicit_complete = "elicitation/complete",
   cancel_request = "$/cancel_request",
   session_fork = "_hermes/session/fork", -- ForkSessionRequest → NewSessionResponse
-  session_rewind = "_hermes/session/rewind", -- ForkSessionRequest → RewindSessionResponse
+  session_rewind = "_hermes/session/rewind", -- RewindSessionRequest → RewindSessionResponse
   session_describe = "_hermes/session/describe", -- DescribeSessionRequest → DescribeSessionResponse
   session_tree = "_hermes/session/tree", -- SessionRequest → SessionTree
   session_search = "_hermes/session/search", -- SearchSessionsRequest → SearchSessionsResponse
@@ -54,6 +54,7 @@ M.method = {
   learnings_open = "_hermes/learnings/open", -- OpenArgs → OpenResult
   feedback = "_hermes/feedback", -- FeedbackArgs → PromptResponse
   checkpoint_file = "_hermes/checkpoint/file", -- CheckpointFileRequest → CheckpointFileResponse
+  model_list = "_hermes/model/list", -- SessionRequest → ModelListResponse
   diagnostics = "_hermes/diagnostics", -- DiagnosticsRequest → DiagnosticsResponse
   lsp = "_hermes/lsp", -- LSPRequest → LSPResponse
   editor = "_hermes/editor", -- EditorState
@@ -205,8 +206,7 @@ M.title = {
 ---@alias hermes.WaitForTerminalExitResponse hermes.ExitStatus
 
 --- ForkSessionRequest names a session and the last message to keep; empty is all messages. A
---- fork opens a new session with them. A rewind continues from there in the same session, and
---- the old branch becomes a separate session. MCP servers are the new session's.
+--- fork opens a new session with them. MCP servers are the new session's.
 ---@class hermes.ForkSessionRequest
 ---@field sessionId string
 ---@field cwd? string
@@ -214,11 +214,52 @@ M.title = {
 ---@field mcpServers? hermes.MCPServer[]
 ---@field messageId? string
 
+--- RewindSessionRequest moves a session back: to the message MessageID, which stays, or to before
+--- the user's message Prompt. Without both, all messages are removed. The old branch becomes a
+--- separate session. Files restores the files to their state before Prompt; if that fails, the
+--- history stays as it is. A rewind to before a prompt cancels the running turn.
+---@class hermes.RewindSessionRequest
+---@field sessionId string
+---@field messageId? string
+---@field prompt? string
+---@field files? boolean
+
 --- RewindSessionResponse names the session with the old branch. Before it, a session_info_update
---- tells the client which messages to drop: see Rewound.
+--- tells the client which messages to drop: see Rewound. After a rewind to before a prompt, Text is
+--- the prompt, to change and send again, and Files tells in Markdown what was restored and kept.
 ---@class hermes.RewindSessionResponse
 ---@field sessionId string
 ---@field branchId string
+---@field text? string
+---@field files? string
+
+--- ModelListResponse has the models that the session can choose, the used ones first. The
+--- providers are asked for their models; Errors has those that did not answer. If the choices of
+--- the option model have changed, a config_option_update comes first.
+---@class hermes.ModelListResponse
+---@field models hermes.ModelInfo[]
+---@field errors hermes.ModelListError[]
+
+--- ModelInfo is a model. ID is a value of the option model. An unknown fact is missing. Used: the
+--- user has configured or chosen the model. Description has the facts as a text.
+---@class hermes.ModelInfo
+---@field id string
+---@field description? string
+---@field contextWindow? number
+---@field price? hermes.ModelPrice
+---@field images? boolean
+---@field used? boolean
+---@field current? boolean
+
+--- ModelPrice is in US dollars per million tokens.
+---@class hermes.ModelPrice
+---@field input number
+---@field output number
+
+--- ModelListError is a provider that did not list its models.
+---@class hermes.ModelListError
+---@field provider string
+---@field message string
 
 --- Rewound reports that the end of a session's history was moved to the session BranchID; it is
 --- _meta.hermes.rewound of a session_info_update. A view drops the user's message Prompt and
@@ -280,9 +321,11 @@ M.title = {
 ---@field checkpointId string
 ---@field path string
 
---- CheckpointFileResponse is the text. If the file did not exist, there is none.
+--- CheckpointFileResponse has the text at the checkpoint, and After, the text as the session has
+--- left it since. If the file did not exist, there is none.
 ---@class hermes.CheckpointFileResponse
 ---@field content string|vim.NIL
+---@field after string|vim.NIL
 
 --- DiagnosticsRequest asks for the editor's diagnostics of a file after an edit. The client
 --- waits at most Wait milliseconds for new diagnostics. Without a URI, it asks for the

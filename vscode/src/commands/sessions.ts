@@ -29,7 +29,7 @@ export function registerSessions(hermes: Hermes, chat: ChatView): vscode.Disposa
     }),
     command("hermes.rollback", () => rollback(hermes)),
     command(Command.Transcript, async () => hermes.server.command(Command.Transcript, { sessionId: await hermes.sessions.ensureSession() })),
-    command("hermes.model", () => choose(hermes, Category.Model, "Choose a model")),
+    command("hermes.model", () => chooseModel(hermes)),
     command("hermes.mode", () => choose(hermes, Category.Mode, "Choose which actions require approval")),
     command("hermes.subagents", () => subagents(hermes)),
   ];
@@ -92,6 +92,23 @@ export function tellRestored({ restored, kept, why, unsaved }: RestoreResult): v
     text += ` Not saved: ${unsaved.map((f) => named(f.path, f.why)).join(", ")}. The disk has another text until you save.`;
   }
   void (kept.length > 0 || unsaved?.length ? show.warn(text) : show.inform(text));
+}
+
+/** Lists the models of all configured providers, which are asked for them, and lets the user choose one. */
+async function chooseModel(hermes: Hermes): Promise<void> {
+  const sessionId = await hermes.sessions.ensureSession();
+  const option = hermes.state.options.find((o: SessionConfigOption) => o.category === Category.Model);
+  if (!option) {
+    return;
+  }
+  const waiting = { location: vscode.ProgressLocation.Window, title: "Hermes: listing the models" };
+  const { models, errors } = await show.progress(waiting, () => hermes.server.request(Method.ModelList, { sessionId }));
+  const items = models.map((m) => ({ icon: m.current ? "check" : "blank", label: m.id, detail: m.description, value: m.id }));
+  const missing = errors.length > 0 ? ` (no list from ${errors.map((e) => e.provider).join(", ")})` : "";
+  const picked = await show.pick(items, { title: "Choose a model" + missing, matchOnDetail: true });
+  if (picked) {
+    await hermes.server.request(Method.SessionSetValue, { sessionId, configId: option.id, value: picked.value });
+  }
 }
 
 async function choose(hermes: Hermes, category: string, title: string): Promise<void> {
