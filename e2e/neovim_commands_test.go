@@ -15,9 +15,9 @@ import (
 	"testing"
 )
 
-// commandsSeen are the sub-commands used by TestNeovimPlugin and TestNeovimLongWork;
+// commandsSeen are the sub-commands used by TestNeovimPlugin, TestNeovimLongWork, TestNeovimModels, TestNeovimPrompts and TestNeovimSigns;
 // TestNeovimCommands uses the rest.
-var commandsSeen = []string{"changes", "chat", "diff", "explain", "fork", "goal", "resume", "review", "rollback", "subagents"}
+var commandsSeen = []string{"changes", "chat", "diff", "explain", "fork", "goal", "hunk", "resend", "restore", "resume", "retry", "review", "rollback", "subagents"}
 
 // The sub-commands of :Hermes, each with its display, in a single Neovim.
 func TestNeovimCommands(t *testing.T) {
@@ -54,6 +54,8 @@ func TestNeovimCommands(t *testing.T) {
 				{"skills", shows("skills", "**debug** (bundled)", "skills open debug", "name: debug")},
 				{"memory", shows("memory", "USER.md", "memory open user", "memories/USER.md")},
 				{"learnings", shows("learnings", "There are no learnings", "learnings open", "# Learnings")},
+				{"usage", shows("usage", "This session")},
+				{"export", (*plugin).export},
 				{"plugins", shows("plugins", "No plugin is enabled")},
 				{"hooks", shows("hooks", "There are no hooks")},
 				{"trust", shows("trust", "trusted.")},
@@ -94,12 +96,24 @@ func (p *plugin) model() {
 	p.line("2")
 	p.wait("Model: second", "Hermes: idle · second")
 	p.line(":Hermes model third")
-	p.wait("Model: there is no third; there are", "second")
+	p.wait(`"third" is not a value of model; there are embedded, second`)
 	p.line(":Hermes model embedded")
 	p.wait("Model: embedded", "Hermes: idle · embedded")
 	if got := p.eval(`join(getcompletion('Hermes model ', 'cmdline'), ' ')`); got != "embedded second" {
 		p.t.Errorf("models to complete: %q", got)
 	}
+}
+
+// export writes the session to a new file.
+func (p *plugin) export() {
+	p.t.Helper()
+	file := filepath.Join(p.bed.home, "session.jsonl")
+	p.line(":Hermes export " + file)
+	p.until("the file", func() bool {
+		text, err := os.ReadFile(file)
+		return err == nil && bytes.Contains(text, []byte("hermes-script"))
+	})
+	p.wait("The session is in")
 }
 
 // mcpServers shows that there are none, and completes the actions for a server.
@@ -110,7 +124,7 @@ func (p *plugin) mcpServers() {
 	p.line(":Hermes mcp login shop")
 	p.wait(`There is no MCP server "shop" in this`)
 	p.keep(p.name("mcp"))
-	if got := p.eval(`join(getcompletion('Hermes mcp ', 'cmdline'), ' ')`); got != "approve login logout logs restart revoke" {
+	if got := p.eval(`join(getcompletion('Hermes mcp ', 'cmdline'), ' ')`); got != "add approve login logout logs restart revoke" {
 		p.t.Errorf("what can be done with MCP servers: %q", got)
 	}
 }

@@ -64,7 +64,7 @@ func TestNeovimKeyFailures(t *testing.T) {
 			p.keys("Escape", "Enter")
 			host := strings.TrimSuffix(strings.TrimPrefix(address, "http://"), "/v1")
 			p.until("the failure", func() bool {
-				return strings.Contains(p.chatText(), "The key for your endpoint "+host+" was refused (401: wrong key). Enter another one with :Hermes setup, then send the prompt again.")
+				return strings.Contains(p.chatText(), "The key for your endpoint "+host+" was refused (401: wrong key). Enter another one with :Hermes setup, then :Hermes retry.")
 			})
 			p.until("the prompt to be back", func() bool { return strings.HasSuffix(strings.TrimSpace(p.chatText()), "## You\n\nWho answers?") })
 			if text := p.chatText(); strings.Contains(text, "HERMES_API_KEY") || strings.Contains(text, "hermes-ls") {

@@ -48,8 +48,15 @@ end)
 map("n", keys.previous, "previous message", function()
   vim.fn.search("^## \\(You\\|Hermes\\)$", "bW")
 end)
-map("n", keys.diff, "review what this call changed", function(view)
-  view:review_here()
+map("n", keys.diff, "go to the file under the cursor, or review what this call changed", function(view)
+  if not require("hermes.links").go(view.session) then
+    view:review_here()
+  end
+end)
+map("n", keys.file, "go to the file under the cursor", function(view)
+  if not require("hermes.links").go(view.session) then
+    require("hermes.connection").say("there is no file under the cursor")
+  end
 end)
 map("n", keys.help, "keys", function()
   vim.cmd.help("hermes-chat")

@@ -175,6 +175,7 @@ local function restore(session, checkpoint, files)
       return say(err.message, vim.log.levels.ERROR)
     end
     M.look()
+    require("hermes.signs").refresh(session.connection)
     tell(result, files ~= nil)
     if #result.kept == 0 or files then
       return
@@ -222,6 +223,7 @@ local function judge(of, entry, action)
   if action == "Accept" then
     return of:request(protocol.method.checkpoint_accept, args, function(err, result)
       say(err and err.message or ("accepted " .. table.concat(result.accepted, ", ")), err and vim.log.levels.ERROR)
+      require("hermes.signs").refresh(of)
     end)
   elseif action == "Revert" then
     return of:request(protocol.method.checkpoint_restore, args, function(err, result)
@@ -229,6 +231,7 @@ local function judge(of, entry, action)
         return say(err.message, vim.log.levels.ERROR)
       end
       M.look()
+      require("hermes.signs").refresh(of)
       tell(result, true)
     end)
   end

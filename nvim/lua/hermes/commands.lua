@@ -150,7 +150,7 @@ end
 
 ---@param session hermes.Session
 ---@param option hermes.SessionConfigOption
----@param value? hermes.SessionConfigSelectOption
+---@param value? { value: string, name: string }
 local function set(session, option, value)
   if not value then
     return
@@ -180,17 +180,19 @@ local function pick_value(session, option)
   end)
 end
 
---- Returns a function that sets an option of the session.
+--- Returns a function that sets an option of the session. pick lets the user choose a value that is
+--- not among those known here.
 ---@param category string
+---@param pick? fun(session: hermes.Session, words: string, set: fun(id: string))
 ---@return fun(call: hermes.Call)
-local function choose(category)
+local function choose(category, pick)
   return function(call)
     local session = current(call)
     session:wait(function()
       local option = option_of(session, category)
       if not option then
         return connection.say("there is nothing to choose")
-      elseif call.words == "" then
+      elseif call.words == "" and not pick then
         return pick_value(session, option)
       end
       local found = vim.tbl_filter(function(value)
@@ -200,6 +202,11 @@ local function choose(category)
         if value.value == call.words or #found == 1 then -- a model can be named without its provider
           return set(session, option, value)
         end
+      end
+      if pick then
+        return pick(session, call.words, function(id)
+          set(session, option, { value = id, name = id })
+        end)
       end
       local names = vim.tbl_map(function(value)
         return value.value
@@ -313,6 +320,52 @@ local function delete(session, of, done)
   end)
 end
 
+--- Runs a subcommand of hermes-ls in a terminal, because it can ask.
+---@param arguments string[]
+---@param done fun() runs if it succeeded
+local function terminal(arguments, done)
+  local settings = require("hermes.config").current
+  vim.cmd("botright new")
+  local buf = vim.api.nvim_get_current_buf()
+  vim.fn.termopen(vim.list_extend({ settings.cmd[1] }, arguments), {
+    env = settings.env,
+    on_exit = function(_, code)
+      if code == 0 then
+        done()
+      end
+    end,
+  })
+  vim.bo[buf].bufhidden = "wipe"
+  vim.cmd.startinsert()
+end
+
+--- Runs a subcommand of hermes-ls with words of the user: those given, else those that they enter.
+---@param arguments string[]
+---@param words string
+---@param prompt string
+---@param done string is said if it succeeded
+local function terminal_with(arguments, words, prompt, done)
+  if words == "" then
+    return vim.ui.input({ prompt = prompt }, function(given)
+      if given and vim.trim(given) ~= "" then
+        terminal_with(arguments, vim.trim(given), prompt, done)
+      end
+    end)
+  end
+  terminal(vim.list_extend(arguments, vim.split(words, "%s+")), function()
+    connection.say(done)
+  end)
+end
+
+--- Shows a text in a window below.
+---@param text string
+local function show_text(text)
+  vim.cmd("botright new")
+  vim.api.nvim_buf_set_lines(0, 0, -1, false, vim.split(text, "\n"))
+  vim.bo.buftype, vim.bo.bufhidden, vim.bo.modifiable = "nofile", "wipe", false
+  vim.keymap.set("n", "q", "<cmd>close<CR>", { buffer = true })
+end
+
 --- Runs a subcommand of hermes-ls and passes its output on.
 ---@param arguments string[]
 ---@param done fun(out: string, code: integer)
@@ -330,6 +383,26 @@ local function program(arguments, done)
   if not ok then
     connection.say(tostring(err), vim.log.levels.ERROR)
   end
+end
+
+--- Exports the session to a new file.
+---@param call hermes.Call
+local function export(call)
+  local session = known(call.buf)
+  if not session or not session.id or #session.items == 0 then
+    return connection.say("there is no session to export yet")
+  elseif call.words == "" then
+    local name = ("%s/session-%s.jsonl"):format(session.connection.root, session.id:sub(1, 8))
+    return vim.ui.input({ prompt = "Export the session to: ", default = name, completion = "file" }, function(file)
+      if file and vim.trim(file) ~= "" then
+        export(vim.tbl_extend("force", call, { words = vim.trim(file) }))
+      end
+    end)
+  end
+  local file = vim.fn.fnamemodify(vim.fn.expand(call.words), ":p")
+  program({ "sessions", "export", session.id, "--output", file }, function(out, code)
+    connection.say(code == 0 and "The session is in " .. file or out, code ~= 0 and vim.log.levels.ERROR or nil)
+  end)
 end
 
 --- The prompt of “:Hermes review changes”.
@@ -397,6 +470,16 @@ M.sub = {
   edit = { description = "Edit the selected lines by an instruction; review the changes in place", run = edit },
   accept = { description = "Accept the change at the cursor, after an edit", run = decide(true) },
   reject = { description = "Reject the change at the cursor, after an edit", run = decide(false) },
+  hunk = {
+    description = "Go to a change of the agent in this file; show, accept or revert it",
+    run = function(call)
+      local cursor = vim.api.nvim_win_get_cursor(0)[1]
+      require("hermes.signs").run(call.buf, call.words, call.first or cursor, call.last or cursor)
+    end,
+    complete = function()
+      return require("hermes.signs").actions
+    end,
+  },
   delegate = {
     description = "Delegate a goal to a subagent",
     run = function(call)
@@ -492,6 +575,24 @@ M.sub = {
       changes.rollback(current(call))
     end,
   },
+  resend = {
+    description = "Change an earlier prompt and send it again; it rewinds the session",
+    run = function(call)
+      require("hermes.prompts").resend(current(call))
+    end,
+  },
+  restore = {
+    description = "Restore the files to before a prompt; it rewinds the session, too",
+    run = function(call)
+      require("hermes.prompts").restore(current(call))
+    end,
+  },
+  retry = {
+    description = "Send the prompt again whose turn failed",
+    run = function(call)
+      require("hermes.prompts").retry(current(call))
+    end,
+  },
   transcript = {
     description = "Show the session as Markdown, results included",
     run = function(call)
@@ -502,13 +603,26 @@ M.sub = {
   },
   model = {
     description = "Show or choose the model",
-    run = choose(protocol.category.model),
+    run = choose(protocol.category.model, function(...)
+      require("hermes.models").pick(...)
+    end),
     complete = values(protocol.category.model),
   },
   mode = {
     description = "Show or choose the approval mode",
     run = choose(protocol.category.mode),
     complete = values(protocol.category.mode),
+  },
+  usage = {
+    description = "Show the cost of the session, of today and of the last days",
+    run = slash("usage"),
+  },
+  export = {
+    description = "Export the session to a file",
+    run = export,
+    complete = function(lead)
+      return vim.fn.getcompletion(lead, "file")
+    end,
   },
   goal = {
     description = "Show or set a goal; turns continue until it is reached",
@@ -517,15 +631,27 @@ M.sub = {
   },
   mcp = {
     description = "Show the MCP servers; log in at one, approve or restart it",
-    run = slash("mcp"),
-    complete = fixed({ "approve", "login", "logout", "logs", "restart", "revoke" }),
+    run = function(call)
+      local words = call.words:match("^add%s*(.*)$")
+      if words then
+        return terminal_with({ "mcp", "add" }, words, "MCP server, NAME URL or NAME -- COMMAND: ", "The MCP server is added. New sessions connect it.")
+      end
+      slash("mcp")(call)
+    end,
+    complete = fixed({ "add", "approve", "login", "logout", "logs", "restart", "revoke" }),
   },
   skills = {
     description = "List the skills, and those that are left out",
-    run = slash("skills", function(name)
-      return protocol.command.skill_open, { name = name }
-    end),
-    complete = fixed({ "open" }),
+    run = function(call)
+      local words = call.words:match("^install%s*(.*)$")
+      if words then
+        return terminal_with({ "skills", "install" }, words, "Skill, OWNER/REPO/PATH, an address or a directory: ", "The skill is installed. New sessions have it.")
+      end
+      slash("skills", function(name)
+        return protocol.command.skill_open, { name = name }
+      end)(call)
+    end,
+    complete = fixed({ "install", "open" }),
   },
   memory = {
     description = "Show what is remembered, or undo the last write",
@@ -562,30 +688,15 @@ M.sub = {
   doctor = {
     description = "Check the installation",
     run = function()
-      program({ "doctor" }, function(out)
-        vim.cmd("botright new")
-        vim.api.nvim_buf_set_lines(0, 0, -1, false, vim.split(out, "\n"))
-        vim.bo.buftype, vim.bo.bufhidden, vim.bo.modifiable = "nofile", "wipe", false
-        vim.keymap.set("n", "q", "<cmd>close<CR>", { buffer = true })
-      end)
+      program({ "doctor" }, show_text)
     end,
   },
   setup = {
     description = "Choose the model provider",
     run = function()
-      local config = require("hermes.config").current
-      vim.cmd("botright new")
-      local buf = vim.api.nvim_get_current_buf()
-      vim.fn.termopen({ config.cmd[1], "setup", "--editor", "neovim" }, {
-        env = config.env,
-        on_exit = function(_, code)
-          if code == 0 then
-            connection.say("The model is set up. New sessions use it.")
-          end
-        end,
-      })
-      vim.bo[buf].bufhidden = "wipe"
-      vim.cmd.startinsert()
+      terminal({ "setup", "--editor", "neovim" }, function()
+        connection.say("The model is set up. New sessions use it.")
+      end)
     end,
   },
   settings = {

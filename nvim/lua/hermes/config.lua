@@ -9,7 +9,8 @@ local M = {}
 ---@field fold? string|false
 ---@field next? string|false to the next message
 ---@field previous? string|false
----@field diff? string|false review what the call under the cursor changed
+---@field diff? string|false go to the file under the cursor, or review what the call there changed
+---@field file? string|false go to the file under the cursor
 ---@field help? string|false
 
 ---@class hermes.ChatConfig
@@ -29,6 +30,7 @@ local M = {}
 ---@field on_new_prompt? "interrupt"|"queue" what a message does to the turn that runs
 ---@field chat? hermes.ChatConfig
 ---@field save_edits? boolean save a buffer after an edit, if it had no unsaved changes
+---@field signs? boolean mark the lines that the agent has changed, until they are accepted or reverted
 ---@field subagents? { float: boolean } show them in a small window while they work
 
 ---@type hermes.Config
@@ -50,10 +52,12 @@ M.defaults = {
       next = "]]",
       previous = "[[",
       diff = "gd",
+      file = "gf",
       help = "g?",
     },
   },
   save_edits = true,
+  signs = true,
   subagents = { float = true },
 }
 
@@ -136,6 +140,7 @@ local shape = {
     end, M.defaults.chat.keys),
   },
   save_edits = a("boolean"),
+  signs = a("boolean"),
   subagents = { float = a("boolean") },
 }
 

@@ -97,6 +97,9 @@ function Connection:settings()
     on_init = function(client)
       self:ready(client)
     end,
+    on_attach = function(_, attached)
+      require("hermes.signs").attached(self, attached)
+    end,
     on_exit = function(code, signal, id)
       local function forgotten() -- until then it would be found again instead of a new one
         if vim.lsp.get_client_by_id(id) then

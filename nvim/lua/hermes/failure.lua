@@ -40,4 +40,14 @@ function M.text(err)
   return (err.message:gsub("^%l", string.upper))
 end
 
+--- Returns the text of a failure with the command that sends the prompt again.
+---@param text string
+---@return string
+function M.repeatable(text)
+  if vim.endswith(text, again) then
+    return text:sub(1, #text - #again) .. ", then :Hermes retry."
+  end
+  return text .. "\n:Hermes retry sends the prompt again."
+end
+
 return M

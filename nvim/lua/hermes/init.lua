@@ -12,6 +12,9 @@ local groups = {
   HermesRunning = "DiagnosticHint",
   HermesAsking = "DiagnosticWarn",
   HermesFailed = "DiagnosticError",
+  HermesSignAdd = "Added",
+  HermesSignChange = "Changed",
+  HermesSignDelete = "Removed",
 }
 
 --- Takes the options, and starts the server with the first file that has a root.

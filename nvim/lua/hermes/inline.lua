@@ -19,6 +19,9 @@ local M = {}
 ---@field before string[] the earlier lines
 ---@field after string[] the lines as the agent left them
 ---@field running integer edits that may still change the buffer
+---@field signs? boolean only signs show the changes
+---@field settled? fun(before: string[], accepted: boolean) is called after a decision of the user; accepted: no change is left, and some were accepted
+---@field accepted? boolean the user has accepted some of the changes
 
 ---@type table<integer, hermes.Inline> by buffer
 local shown = {}
@@ -161,6 +164,27 @@ local function mark(buf, hunk, before)
   })
 end
 
+--- A deletion has its sign at the line above it, or at the first line.
+local signs = {
+  add = { sign_text = "┃", sign_hl_group = "HermesSignAdd" },
+  change = { sign_text = "┃", sign_hl_group = "HermesSignChange" },
+  delete = { sign_text = "▁", sign_hl_group = "HermesSignDelete" },
+  top = { sign_text = "▔", sign_hl_group = "HermesSignDelete" },
+}
+
+---@param buf integer
+---@param hunk hermes.Hunk
+local function place_signs(buf, hunk)
+  local kind = hunk.removed == 0 and "add" or "change"
+  if hunk.added == 0 then
+    kind = hunk.row == 0 and "top" or "delete"
+  end
+  local row = math.max(hunk.row, 1) - 1
+  for line = row, row + math.max(hunk.added, 1) - 1 do
+    vim.api.nvim_buf_set_extmark(buf, space, line, 0, vim.tbl_extend("error", { priority = 5, strict = false }, signs[kind]))
+  end
+end
+
 --- Draws the changes of a buffer. If none is left and no turn runs, the review ends.
 ---@param buf integer
 local function draw(buf)
@@ -172,7 +196,11 @@ local function draw(buf)
   vim.api.nvim_buf_clear_namespace(buf, space, 0, -1)
   local hunks = M.own(state.before, state.after, lines_of(buf))
   for _, hunk in ipairs(hunks) do
-    mark(buf, hunk, state.before)
+    if state.signs then
+      place_signs(buf, hunk)
+    else
+      mark(buf, hunk, state.before)
+    end
   end
   if #hunks == 0 and state.running == 0 then
     shown[buf] = nil
@@ -218,7 +246,7 @@ end
 
 ---@param text string
 ---@return string[]
-local function lines_in(text)
+function M.lines_in(text)
   local lines = vim.split(text:gsub("\r\n", "\n"), "\n")
   if #lines > 1 and lines[#lines] == "" then
     table.remove(lines)
@@ -239,8 +267,8 @@ local function follow(session, buf, state)
     for _, content in ipairs(call and compat.some(call.content) or {}) do
       if content.type == "diff" and not seen[content] and vim.uv.fs_realpath(content.path) == path then
         seen[content], changed = true, true
-        rebase(state, lines_in(compat.some(content.oldText) or ""))
-        state.after = lines_in(compat.some(content.newText) or "")
+        rebase(state, M.lines_in(compat.some(content.oldText) or ""))
+        state.after = M.lines_in(compat.some(content.newText) or "")
         draw(buf)
       end
     end
@@ -257,6 +285,7 @@ end
 ---@param range lsp.Range
 ---@param instruction string
 local function run(session, buf, range, instruction)
+  M.unsign(buf) -- earlier changes are not part of this review
   local state = show(buf)
   rebase(state, lines_of(buf))
   state.running = state.running + 1
@@ -310,13 +339,66 @@ function M.review(buf, before, after)
   draw(buf)
 end
 
+--- Shows the changes that the agent has made in a buffer by signs. An edit that is reviewed in the
+--- buffer stays as it is.
+---@param buf integer
+---@param before string[]
+---@param after string[]
+---@param settled fun(before: string[], accepted: boolean)
+function M.signs(buf, before, after, settled)
+  if shown[buf] and not shown[buf].signs then
+    return
+  end
+  local state = show(buf)
+  state.signs, state.before, state.after, state.settled = true, before, after, settled
+  draw(buf)
+end
+
+--- Removes the signs of a buffer.
+---@param buf integer
+function M.unsign(buf)
+  if shown[buf] and shown[buf].signs then
+    shown[buf] = nil
+    vim.api.nvim_buf_clear_namespace(buf, space, 0, -1)
+  end
+end
+
+--- Returns the first lines of the changes of a buffer.
+---@param buf integer
+---@return integer[]
+function M.rows(buf)
+  local state = shown[buf]
+  return vim.tbl_map(function(hunk)
+    return math.max(hunk.row, 1)
+  end, state and M.own(state.before, state.after, lines_of(buf)) or {})
+end
+
+--- Returns the change at a line, and the earlier lines. If there is none, it returns nil.
+---@param buf integer
+---@param row integer
+---@return hermes.Hunk? hunk
+---@return string[]? before
+function M.hunk_at(buf, row)
+  local state = shown[buf]
+  for _, hunk in ipairs(state and M.own(state.before, state.after, lines_of(buf)) or {}) do
+    local start = math.max(hunk.row, 1)
+    if start <= row and row <= start + math.max(hunk.added, 1) - 1 then
+      return hunk, state.before
+    end
+  end
+end
+
 --- Accepts or rejects the changes in some lines.
 ---@param buf integer
 ---@param first integer
 ---@param last integer
 ---@param accept boolean
-function M.decide(buf, first, last, accept)
+---@param signs? boolean also changes that only signs show
+function M.decide(buf, first, last, accept, signs)
   local state = shown[buf]
+  if state and state.signs and not signs then
+    state = nil
+  end
   local found = false
   local now = state and lines_of(buf) or {}
   local hunks, after = {}, {} ---@type hermes.Hunk[], string[]
@@ -331,6 +413,7 @@ function M.decide(buf, first, last, accept)
     if start <= last and start + math.max(hunk.added, 1) - 1 >= first then
       found = true
       if accept then
+        state.accepted = true
         state.before = M.accepted(state.before, after, hunk)
       else
         kept = without(state.before, kept, hunk)
@@ -344,6 +427,12 @@ function M.decide(buf, first, last, accept)
     M.replace(buf, kept)
   end
   draw(buf)
+  local settled = state.settled or function(_, all)
+    if all then
+      require("hermes.signs").accepted(buf)
+    end
+  end
+  settled(state.before, shown[buf] == nil and state.accepted == true)
 end
 
 --- Replaces the lines of a buffer that differ, so that marks and the cursor stay elsewhere.

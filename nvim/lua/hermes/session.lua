@@ -46,6 +46,7 @@ local protocol = require("hermes.protocol")
 ---@field sent hermes.Sent[] messages that have no answer yet
 ---@field pictures { block: hermes.ContentBlock, name: string }[] go with the next prompt
 ---@field cut? { how: string, wanted?: boolean, turns: integer } the end of the last server, to be told
+---@field failed? hermes.Sent the last prompt, if its turn failed
 ---@field opening? boolean the server has been asked to begin or to load it
 ---@field waiting fun()[] what has to wait for the id
 ---@field draft? string[] what the user had written when the chat was closed
@@ -417,8 +418,9 @@ end
 
 -- Turns.
 
---- Notes that a turn begins; the function that it returns is told how it ended.
----@return fun(err: table?, result: any)
+--- Notes that a turn begins; the function that it returns is told how it ended, and whether
+--- :Hermes retry repeats it.
+---@return fun(err: table?, result: any, again?: boolean)
 function Session:begin()
   if self.turns == 0 then
     self.began, self.fresh = vim.uv.now(), true
@@ -429,11 +431,11 @@ function Session:begin()
   self.turns = self.turns + 1
   self:tell("state")
   local life = self.life
-  return function(err, result)
+  return function(err, result, again)
     if life ~= self.life then
       return -- the server that was asked is gone
     end
-    self:ended(err, result)
+    self:ended(err, result, again)
   end
 end
 
@@ -446,15 +448,17 @@ local stopped = {
 
 ---@param err table?
 ---@param result hermes.PromptResponse?
-function Session:ended(err, result)
+---@param again? boolean
+function Session:ended(err, result, again)
   self.turns = math.max(0, self.turns - 1)
   if self.turns == 0 then
     self.doing = nil
     require("hermes.questions").withdraw(self)
+    require("hermes.signs").refresh(self.connection)
   end
   local text = err and require("hermes.failure").text(err)
   if text then
-    self:notice(text, vim.log.levels.ERROR)
+    self:notice(again and require("hermes.failure").repeatable(text) or text, vim.log.levels.ERROR)
   elseif result and stopped[result.stopReason] then
     self:notice(stopped[result.stopReason], vim.log.levels.WARN)
   end
@@ -503,6 +507,7 @@ function Session:send(blocks, shown)
   end
   local item = { kind = "user", message = uuid(), lines = vim.split(vim.trim(shown), "\n") }
   local message = { id = item.message, blocks = blocks, item = item }
+  self.failed = nil
   table.insert(self.sent, message)
   self:add(item)
   if self.opening or self.connection.restarting or self.connection.again then
@@ -529,7 +534,10 @@ function Session:ask(message)
     if message.life == self.life then
       self:answered(message)
     end
-    ended(err, result)
+    if err and message.life == self.life then
+      self.failed = message
+    end
+    ended(err, result, true)
     if err and message.life == self.life then
       self:tell("failed", message.item)
     end

@@ -366,6 +366,17 @@ function View:ask_again(lines)
   end
 end
 
+--- Makes a prompt the draft. What the user has written meanwhile stays below it.
+---@param lines string[]
+function View:put_back(lines)
+  local text = require("hermes.context").unlinked(lines)
+  local draft = self:draft()
+  if draft ~= "" and draft ~= vim.trim(table.concat(text, "\n")) then
+    text = vim.list_extend(vim.list_extend(text, { "" }), vim.split(draft, "\n"))
+  end
+  self:set_draft(text)
+end
+
 --- Sends the draft.
 function View:send()
   local item = self:item_here()
@@ -402,6 +413,23 @@ function View:item_here()
       return item
     end
   end
+end
+
+--- Returns the prompt at the cursor, else the last one above it. In the draft, it returns nil.
+---@return hermes.Item?
+function View:prompt_here()
+  local row = vim.api.nvim_win_get_cursor(0)[1] - 1
+  if row >= self:prompt_row() then
+    return nil
+  end
+  local found, start
+  for item, place in pairs(self.placed) do
+    local from = item.kind == "user" and vim.api.nvim_buf_get_extmark_by_id(self.buf, places, place.mark, {})[1]
+    if from and from <= row and (not start or from > start) then
+      found, start = item, from
+    end
+  end
+  return found
 end
 
 --- Lets the user choose one of the offers of a notice, and sends its prompt.
