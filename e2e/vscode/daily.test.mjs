@@ -148,6 +148,31 @@ const shows = async (removed, added) => {
 };
 const option = (name) => card().getByRole("button", { name, exact: true });
 
+step("an earlier prompt is changed and sent again, and its files are restored", async () => {
+  const whole = "one\ntwo\nthree\n";
+  const mine = () => editor.chat.locator("article.user").last();
+  const back = async () => {
+    await until("the files of then", () => editor.read("other.txt") === whole);
+    await until("the prompt to be in the composer", async () => (await editor.box.inputValue()).startsWith("Mend other"));
+  };
+  await send("Mend other", [patch("other.txt")], [{ text: "Mended once." }]);
+  await answered("Mended once.");
+  await until("the edit to be on disk", () => editor.read("other.txt") === "one\n2\nthree\n");
+  await mine().hover();
+  await editor.shot("own-prompt");
+  await mine().getByRole("button", { name: "Edit and resend" }).click();
+  await editor.page.locator(".quick-input-list .monaco-list-row").filter({ hasText: "Restore the files to before this prompt" }).click();
+  await back();
+  assert.equal(await answers().filter({ hasText: "Mended once." }).count(), 0);
+  await editor.box.press("Enter");
+  await answered("Mended once.");
+  await until("the edit to be on disk again", () => editor.read("other.txt") === "one\n2\nthree\n");
+  await mine().hover();
+  await mine().getByRole("button", { name: "Restore files to here" }).click();
+  await back();
+  await editor.box.fill("");
+});
+
 step("in mode careful each edit shows its diff first, and the reason of a denial reaches the model", async () => {
   await editor.openFile("asked.txt");
   await editor.openChat();

@@ -18,6 +18,7 @@ import { html } from "./html";
 import { unlinked } from "./mentions";
 import { Prompts } from "./prompts";
 import { Questions } from "./questions";
+import { rewind } from "./rewind";
 import { rank } from "../shared/rank";
 import { Texts } from "./texts";
 import { Toasts } from "./toasts";
@@ -304,6 +305,8 @@ export class ChatView implements vscode.WebviewViewProvider {
         return this.context.globalState.update(whenBusyKey, m.whenBusy);
       case "session":
         return this.session(m);
+      case "rewind":
+        return rewind(this.hermes, this, m);
       case "restart":
         return this.hermes.server.restart();
       case "run":

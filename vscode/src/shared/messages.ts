@@ -97,6 +97,7 @@ export type ToHost =
   | { type: "setOption"; id: string; value: string }
   | { type: "setWhenBusy"; whenBusy: WhenBusy }
   | { type: "session"; action: "new" | "resume" | "fork"; sessionId?: string; messageId?: string }
+  | { type: "rewind"; prompt: string; files: boolean } // to before a prompt; files: restore them, else the user is asked
   | { type: "link"; href: string }
   | { type: "open"; path: string; line?: number }
   | { type: "diff"; path: string; oldText?: string; newText: string }

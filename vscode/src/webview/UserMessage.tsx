@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { revealed } from "../shared/format";
 import { post } from "./host";
-import { Icon } from "./icons";
+import { Icon, IconButton } from "./icons";
 import { Pictures } from "./Pictures";
 import type { User } from "../shared/state";
 
@@ -11,6 +11,7 @@ const shortLines = 12;
 export function UserMessage({ item }: { item: User }) {
   const long = item.text.split("\n").length > shortLines || item.text.length > 1500;
   const [open, setOpen] = useState(false);
+  const prompt = item.text.startsWith("/") ? undefined : item.messageId; // the history does not have commands
   return (
     <article class="entry user" aria-label="You">
       <div class={`bubble${long && !open ? " cut" : ""}`}>
@@ -21,6 +22,12 @@ export function UserMessage({ item }: { item: User }) {
         <button type="button" class="text" aria-expanded={open} onClick={() => setOpen(!open)}>
           {open ? "Show less" : "Show all"}
         </button>
+      )}
+      {prompt !== undefined && (
+        <div class="entry-actions">
+          <IconButton icon="edit" label="Edit and resend" onClick={() => post({ type: "rewind", prompt, files: false })} />
+          <IconButton icon="discard" label="Restore files to here" onClick={() => post({ type: "rewind", prompt, files: true })} />
+        </div>
       )}
     </article>
   );
