@@ -65,6 +65,8 @@ func TestNeovimCommands(t *testing.T) {
 				{"settings", (*plugin).settings},
 				{"doctor", (*plugin).doctor},
 				{"setup", (*plugin).setup},
+				{"skills", (*plugin).installSkill},
+				{"mcp", (*plugin).addServer},
 				{"restart", (*plugin).restart},
 			}
 			known := map[string]bool{}
@@ -102,6 +104,30 @@ func (p *plugin) model() {
 	if got := p.eval(`join(getcompletion('Hermes model ', 'cmdline'), ' ')`); got != "embedded second" {
 		p.t.Errorf("models to complete: %q", got)
 	}
+}
+
+// addServer and installSkill run a command of the program in a terminal, with what is asked for.
+func (p *plugin) addServer() {
+	p.t.Helper()
+	p.line(":Hermes mcp add")
+	p.wait("MCP server, NAME URL or NAME -- COMMAND:")
+	p.line("--no-test docs https://docs.example.test/mcp")
+	p.wait("The MCP server is added.")
+	if text, err := os.ReadFile(filepath.Join(p.bed.home, "config.yaml")); err != nil || !bytes.Contains(text, []byte("docs.example.test")) {
+		p.t.Errorf("config.yaml has %s, %v", text, err)
+	}
+	p.eval("execute('bwipeout!')")
+	p.until("the window to be closed", func() bool { return p.eval("&filetype") == "python" })
+}
+
+func (p *plugin) installSkill() {
+	p.t.Helper()
+	source := filepath.Join(filepath.Dir(p.bed.home), "sweep")
+	write(p.t, filepath.Join(source, "SKILL.md"), "---\nname: sweep\ndescription: Sweep the floor.\n---\nSweep it.\n")
+	p.line(":Hermes skills install --yes " + source)
+	p.wait("The skill is installed.")
+	p.eval("execute('bwipeout!')")
+	p.until("the window to be closed", func() bool { return p.eval("&filetype") == "python" })
 }
 
 // export writes the session to a new file.

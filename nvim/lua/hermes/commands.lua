@@ -330,9 +330,14 @@ local function terminal(arguments, done)
   vim.fn.termopen(vim.list_extend({ settings.cmd[1] }, arguments), {
     env = settings.env,
     on_exit = function(_, code)
-      if code == 0 then
-        done()
+      if code ~= 0 then
+        return
+      elseif vim.api.nvim_get_mode().mode ~= "t" then
+        return done()
       end
+      -- In terminal mode, the mode would be shown in place of a message.
+      vim.api.nvim_create_autocmd("ModeChanged", { pattern = "t:*", once = true, callback = vim.schedule_wrap(done) })
+      vim.cmd.stopinsert()
     end,
   })
   vim.bo[buf].bufhidden = "wipe"
