@@ -179,7 +179,7 @@ step("changes are compared, accepted and reverted", async () => {
     [{ text: "Both are written." }]);
   await answers().last().getByText("Both are written.").waitFor();
   await idle();
-  await editor.run("Hermes: Focus on Changes View");
+  await editor.run("Hermes Lists: Focus on Changes View");
   const row = (name) => editor.item(name);
   await row("pricing.py").waitFor();
   await row("CHANGES.md").waitFor();
@@ -267,7 +267,7 @@ step("the files are rolled back, those of commands too", async () => {
   await send("Make a mess.", [call("terminal", { command: "echo > mess.txt; mv CHANGES.md OLD.md" })], [{ text: "A mess it is." }]);
   await answers().last().getByText("A mess it is.").waitFor();
   await idle();
-  await editor.run("Hermes: Focus on Changes View");
+  await editor.run("Hermes Lists: Focus on Changes View");
   const row = (name) => editor.item(name);
   await editor.unfold(row("Make a mess."));
   await row("mess.txt").waitFor();

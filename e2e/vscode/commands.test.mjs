@@ -280,7 +280,7 @@ step("the tree of sessions has forks, finds words, and resumes and deletes", asy
   await send("Where is the unicorn?", [{ text: "In the garden." }]);
   await answered("In the garden.");
   await idle();
-  await editor.run("Hermes: Focus on Sessions View");
+  await editor.run("Hermes Lists: Focus on Sessions View");
   const tree = editor.page.locator(".pane").filter({ has: editor.page.locator('.pane-header[aria-label^="Sessions"]') });
   const row = (text) => tree.locator(".monaco-list-row").filter({ hasText: text });
   await row("Hello (fork)").and(editor.page.locator('[aria-level="2"]')).waitFor(); // below its origin

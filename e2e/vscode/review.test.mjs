@@ -38,7 +38,7 @@ async function write(title, ...names) {
 }
 
 async function changes(...names) {
-  await editor.run("Hermes: Focus on Changes View");
+  await editor.run("Hermes Lists: Focus on Changes View");
   const closed = editor.page.locator('.pane-body .monaco-list-row[aria-expanded="false"]').filter({ hasText: /(First|Second) turn/ });
   await until("the turns to be expanded", async () => {
     await closed.first().click({ timeout: 1_000 }).catch(() => {});

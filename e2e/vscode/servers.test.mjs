@@ -148,7 +148,7 @@ const row = (text) => editor.item(text);
 
 /** Opens the view, and a group of it. */
 async function unfold(name) {
-  await editor.run("Hermes: Focus on Extensions View");
+  await editor.run("Hermes Lists: Focus on Extensions View");
   await editor.unfold(row(name));
 }
 
@@ -190,7 +190,7 @@ step("the last write of the memory is undone, and a learning is forgotten", asyn
   await send("Remember: Prefers tea", [call("memory", { action: "add", target: "user", content: "Prefers tea." })]);
   await done("Remember: Prefers tea");
   assert.match(memory(), /tea/);
-  await editor.run("Hermes: Focus on Extensions View");
+  await editor.run("Hermes Lists: Focus on Extensions View");
   await editor.unfold(row("MCP servers"), false); // the view has no room for all rows
   await unfold("Memory");
   await editor.act(row("Memory"), "Undo Last Write of Memory", editor.chat.locator("article.answer").filter({ hasText: "USER.md" }).last());

@@ -61,7 +61,7 @@ step("an approval and its buttons are in sight without scrolling", async () => {
 });
 
 step("with all lists open, the chat has room, too", async () => {
-  for (const view of ["Changes", "Sessions", "Extensions"]) await editor.run(`Hermes: Focus on ${view} View`);
+  for (const view of ["Changes", "Sessions", "Extensions"]) await editor.run(`Hermes Lists: Focus on ${view} View`);
   await editor.openChat(() => editor.run("Hermes: Open Chat"));
   await until("the chat to have more than 100 px", async () => (await editor.chat.locator("body").evaluate(() => innerHeight)) > 100);
   await editor.shot("small-all-open");
