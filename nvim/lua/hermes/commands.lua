@@ -623,7 +623,7 @@ M.sub = {
     run = slash("usage"),
   },
   export = {
-    description = "Export the session to a file",
+    description = "Write the session to a file, without keys",
     run = export,
     complete = function(lead)
       return vim.fn.getcompletion(lead, "file")
