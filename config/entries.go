@@ -7,6 +7,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/token"
 )
 
 // AddEntry adds a named entry to a section of config.yaml, such as a server to mcp_servers. All
@@ -58,7 +59,10 @@ func RemoveEntry(home, section, name string) (removed bool, err error) {
 			return nil
 		}
 		if flow, ok := above.Value.(*ast.MappingNode); ok && flow.IsFlowStyle {
-			return fmt.Errorf("%s is written in braces; remove %s by hand", section, name)
+			if removed = d.removeFlow(flow, pair); !removed {
+				return fmt.Errorf("%s is written in braces, with a comment or a missing value; remove %s by hand", section, name)
+			}
+			return nil
 		}
 		first, last := pair.Key.GetToken().Position.Line, lastToken(pair.Value).Position.Line
 		d.lines = slices.Delete(d.lines, first-1, max(first, last))
@@ -72,4 +76,32 @@ func RemoveEntry(home, section, name string) (removed bool, err error) {
 		return nil
 	})
 	return removed && err == nil, err
+}
+
+// removeFlow removes a pair from a mapping in braces, with its comma. If a comment or a missing value is
+// in the way, it returns false and changes nothing.
+func (d *document) removeFlow(flow *ast.MappingNode, pair *ast.MappingValueNode) bool {
+	last := lastToken(pair.Value)
+	if last.Type == token.ImplicitNullType {
+		return false
+	}
+	start, end := d.offset(pair.Key.GetToken().Position), d.offset(last.Position)+len(strings.TrimSpace(last.Origin))
+	text := strings.Join(d.lines, "")
+	before, after := text[:start], text[end:]
+	if rest, comma := strings.CutPrefix(strings.TrimLeft(after, " \t\r\n"), ","); comma {
+		after = strings.TrimLeft(rest, " \t")
+	} else if pair != flow.Values[len(flow.Values)-1] {
+		return false
+	} else if earlier := strings.TrimRight(before, " \t\r\n"); len(flow.Values) > 1 {
+		if before, comma = strings.CutSuffix(earlier, ","); !comma {
+			return false
+		}
+	}
+	d.lines = splitLines(before + after)
+	return true
+}
+
+// offset returns the byte offset of a position in the whole text.
+func (d *document) offset(p *token.Position) int {
+	return len(strings.Join(d.lines[:p.Line-1], "")) + columnByte(d.lines[p.Line-1], p.Column)
 }
