@@ -28,7 +28,7 @@ const step = stepsOf("review", () => editor);
 const idle = () => editor.page.locator('[id="hermes-ls.hermes-ls.hermes.status"] .codicon-sparkle').waitFor();
 const row = (name) => editor.item(name);
 const lens = (title) => editor.page.locator(".codelens-decoration a").filter({ hasText: new RegExp(`^${title}$`) });
-const badge = () => editor.page.locator('.activitybar .action-item:has(a[aria-label^="Hermes"]) .badge-content').first();
+const badge = () => editor.page.locator('.activitybar .action-item:has(a[aria-label^="Hermes Lists"]) .badge-content').first();
 
 async function write(title, ...names) {
   await editor.box.fill(`${title}\n${script(names.map((name) => call("write_file", { path: name, content: "two\n" })), [{ text: `Wrote ${names}.` }])}`);

@@ -47,6 +47,7 @@ const button = (name) => form().getByRole("button", { name, exact: true });
 
 /** Sends a prompt whose first words tell the turns apart, with the responses of the model. */
 async function send(name, ...responses) {
+  await editor.openChat(() => editor.run("Hermes: Open Chat")); // a list may be in its place
   const { box } = editor;
   await box.fill(`${name}\n${script(...responses, [{ text: `Done: ${name}.` }])}`);
   await box.press("Enter");
@@ -173,6 +174,7 @@ step("a login at a real authorization server, from the view", async () => {
 });
 
 step("a server is restarted, its log is opened, and the user logs out", async () => {
+  await editor.run("Hermes Lists: Focus on Extensions View");
   await editor.act(row("everything"), "Restart MCP Server…", editor.notification("The MCP server everything starts again."));
   await row("everything").filter({ hasText: "tools" }).waitFor(); // the view is listed again when it is ready
   await editor.menu(row("everything"), "Show Log of MCP Server…");
@@ -200,6 +202,7 @@ step("the last write of the memory is undone, and a learning is forgotten", asyn
   const ls = (option) => [call("terminal", { command: `ls ${option} pricing.py` })];
   await send("Learn it", ls("--no-such-option"), ls("-l"));
   await done("Learn it");
+  await editor.run("Hermes Lists: Focus on Extensions View");
   await editor.unfold(row("Memory"), false);
   await unfold("Learnings");
   await row("ls -l pricing.py").waitFor();
