@@ -102,7 +102,8 @@ func TestRunShowsResultsOfCalls(t *testing.T) {
 		}
 		rest = after
 	}
-	if got := strings.Count(errOut, "echo one"); got != 1 {
+	early := strings.Count(errOut, "· running\n") // on a busy machine
+	if got := strings.Count(errOut, "echo one"); got != 1+early || early > 1 {
 		t.Errorf("the command is on %d lines:\n%s", got, errOut)
 	}
 	if told := strings.Count(errOut, "Sandbox: "); told != 1 {

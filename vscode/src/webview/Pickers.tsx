@@ -24,7 +24,16 @@ function Picker({ option: o }: { option: SessionConfigOption }) {
     // The editor's list asks the providers for their models, and has a search.
     const choose = () => post({ type: "run", command: "hermes.model" });
     return (
-      <button type="button" class="picker model" role="combobox" aria-haspopup="dialog" aria-expanded={false} aria-label={o.name} title={title} onClick={choose}>
+      <button
+        type="button"
+        class="picker model"
+        role="combobox"
+        aria-haspopup="dialog"
+        aria-expanded={false}
+        aria-label={o.name}
+        title={title}
+        onClick={choose}
+      >
         <span class="picker-value">{chosen?.name ?? value}</span>
       </button>
     );

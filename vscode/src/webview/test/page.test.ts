@@ -588,14 +588,17 @@ describe("the composer", () => {
     ));
 
   it("goes back to before a prompt, and offers that for no command", () =>
-    on([session, { type: "user", text: "Mend it", messageId: "p1", at: 1 }, answer("Done."), { type: "user", text: "/status", messageId: "p2", at: 2 }], async (v) => {
-      await v.page.getByRole("button", { name: "Edit and resend" }).click();
-      await v.page.getByRole("button", { name: "Restore files to here" }).press("Enter");
-      assert.deepEqual(await v.heard("rewind"), [
-        { type: "rewind", prompt: "p1", files: false },
-        { type: "rewind", prompt: "p1", files: true },
-      ]);
-    }));
+    on(
+      [session, { type: "user", text: "Mend it", messageId: "p1", at: 1 }, answer("Done."), { type: "user", text: "/status", messageId: "p2", at: 2 }],
+      async (v) => {
+        await v.page.getByRole("button", { name: "Edit and resend" }).click();
+        await v.page.getByRole("button", { name: "Restore files to here" }).press("Enter");
+        assert.deepEqual(await v.heard("rewind"), [
+          { type: "rewind", prompt: "p1", files: false },
+          { type: "rewind", prompt: "p1", files: true },
+        ]);
+      },
+    ));
 
   it("sends nothing that is empty", () =>
     on([session], async (v) => {
