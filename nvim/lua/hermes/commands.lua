@@ -639,7 +639,12 @@ M.sub = {
     run = function(call)
       local words = call.words:match("^add%s*(.*)$")
       if words then
-        return terminal_with({ "mcp", "add" }, words, "MCP server, NAME URL or NAME -- COMMAND: ", "The MCP server is added. New sessions connect it.")
+        return terminal_with(
+          { "mcp", "add" },
+          words,
+          "MCP server, NAME URL or NAME -- COMMAND: ",
+          "The MCP server is added. New sessions connect it."
+        )
       end
       slash("mcp")(call)
     end,
@@ -650,7 +655,12 @@ M.sub = {
     run = function(call)
       local words = call.words:match("^install%s*(.*)$")
       if words then
-        return terminal_with({ "skills", "install" }, words, "Skill, OWNER/REPO/PATH, an address or a directory: ", "The skill is installed. New sessions have it.")
+        return terminal_with(
+          { "skills", "install" },
+          words,
+          "Skill, OWNER/REPO/PATH, an address or a directory: ",
+          "The skill is installed. New sessions have it."
+        )
       end
       slash("skills", function(name)
         return protocol.command.skill_open, { name = name }
