@@ -165,7 +165,7 @@ local function mark(buf, hunk, before)
 end
 
 --- A deletion has its sign at the line above it, or at the first line.
-local signs = {
+local marks = {
   add = { sign_text = "┃", sign_hl_group = "HermesSignAdd" },
   change = { sign_text = "┃", sign_hl_group = "HermesSignChange" },
   delete = { sign_text = "▁", sign_hl_group = "HermesSignDelete" },
@@ -181,7 +181,7 @@ local function place_signs(buf, hunk)
   end
   local row = math.max(hunk.row, 1) - 1
   for line = row, row + math.max(hunk.added, 1) - 1 do
-    vim.api.nvim_buf_set_extmark(buf, space, line, 0, vim.tbl_extend("error", { priority = 5, strict = false }, signs[kind]))
+    vim.api.nvim_buf_set_extmark(buf, space, line, 0, vim.tbl_extend("error", { priority = 5, strict = false }, marks[kind]))
   end
 end
 
