@@ -43,6 +43,9 @@ func TestTraces(t *testing.T) {
 			if strings.Contains(string(txtar.Format(archive)), "\nanswer workspace/applyEdit") {
 				t.Skip("the editor that plays a trace makes each edit")
 			}
+			if strings.Contains(string(txtar.Format(archive)), "\nsaves \"") {
+				t.Skip("the editor that plays a trace saves nothing")
+			}
 			file := filepath.Join(t.TempDir(), "trace.txtar")
 			record(t, path, file)
 			recorded, err := txtar.ParseFile(file)
