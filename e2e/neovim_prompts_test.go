@@ -112,9 +112,14 @@ func TestNeovimPrompts(t *testing.T) {
 			p.send("Mend total",
 				`[{"call":{"name":"patch","args":{"path":"shop.py","old_string":"return a - b","new_string":"return a + b"}}}]`,
 				`[{"text":"It is mended."}]`)
-			p.wait("It is mended.", "● idle")
+			answered := func(text string) { // the prompt has the text, too
+				t.Helper()
+				p.until("the answer "+text, func() bool { return strings.Contains(p.chatText(), "\n"+text) })
+				p.wait("● idle")
+			}
+			answered("It is mended.")
 			p.send("Talk to me", `[{"text":"We talked."}]`)
-			p.wait("We talked.", "● idle")
+			answered("We talked.")
 
 			p.line(":Hermes resend")
 			p.wait("1: Talk to me", "2: Mend total")
@@ -128,8 +133,7 @@ func TestNeovimPrompts(t *testing.T) {
 			})
 			p.until("the files to stay", has("return a + b"))
 			p.keys("Enter") // the draft is sent
-			p.until("the answer", func() bool { return strings.Contains(p.chatText(), "\nWe talked.") })
-			p.wait("● idle")
+			answered("We talked.")
 
 			p.line("1G") // above all prompts but the first
 			p.line(":Hermes resend")
@@ -141,7 +145,7 @@ func TestNeovimPrompts(t *testing.T) {
 			})
 			p.until("the file to be restored", has("return a - b"))
 			p.keys("Enter")
-			p.until("the answer", func() bool { return strings.Contains(p.chatText(), "\nIt is mended.") })
+			answered("It is mended.")
 			p.until("the file to be changed again", has("return a + b"))
 
 			p.line(":Hermes restore")
