@@ -30,7 +30,7 @@ func TestRunTellsProblemsOnce(t *testing.T) {
 	}
 }
 
-// With --continue or --session, a run goes on with a stored session.
+// TestRunContinues checks that --continue and --session add a prompt to a stored session.
 func TestRunContinues(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/model/api"
@@ -110,7 +111,13 @@ func (p *listPage) models() []Listed {
 			out = append(out, Listed{ID: strings.TrimPrefix(g.Name, "models/"), Window: g.Input, MaxOutput: g.Output})
 		}
 	}
-	return slices.DeleteFunc(out, func(l Listed) bool { return l.ID == "" })
+	return slices.DeleteFunc(out, func(l Listed) bool { return !usable(l.ID) })
+}
+
+// usable reports whether an id can stand in a line of text. Others could add lines or markup to what the
+// user sees.
+func usable(id string) bool {
+	return id != "" && !strings.ContainsFunc(id, func(r rune) bool { return !unicode.IsGraphic(r) || r == '`' })
 }
 
 // list requests a page. next is empty for the first page.

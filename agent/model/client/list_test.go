@@ -32,7 +32,7 @@ func TestList(t *testing.T) {
 		want     []client.Listed
 	}{
 		"chat": {openai.API{}, "custom", "/v1", "Authorization: Bearer k", map[string]string{
-			"/v1/models": `{"object":"list","data":[{"id":"b"},{"id":"a","max_model_len":32768},{"id":""}]}`,
+			"/v1/models": `{"object":"list","data":[{"id":"b"},{"id":"a","max_model_len":32768},{"id":""},{"id":"x\n# y"},{"id":"x` + "`" + `y"},{"id":"\u202ex"}]}`,
 		}, []client.Listed{{ID: "a", Window: 32768}, {ID: "b"}}},
 		"chat without the version": {openai.API{}, "custom", "", "Authorization: Bearer k", map[string]string{"/v1/models": `{"data":[{"id":"a"}]}`}, []client.Listed{{ID: "a"}}},
 		"openrouter": {openai.API{}, "openrouter", "/api/v1", "Authorization: Bearer k", map[string]string{
