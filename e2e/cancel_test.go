@@ -56,7 +56,7 @@ func TestRunInterrupted(t *testing.T) {
 		t.Errorf("it ended with %v", err)
 	}
 	write(t, filepath.Join(b.workspace, "go"), "")
-	b.waitForServers() // none of its processes is left to continue
+	b.waitForServers(t) // none of its processes is left to continue
 	if text := out.String(); b.has("went-on") || strings.Contains(text, "It went.") || strings.Contains(text, "Never said.") {
 		t.Errorf("it went on: %s", text)
 	}

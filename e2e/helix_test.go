@@ -32,7 +32,7 @@ language-servers = ["hermes"]
 func TestHelix(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, shopFiles)
-	write(t, filepath.Join(b.home, "xdg", "helix", "languages.toml"), strings.ReplaceAll(helixLanguages, "BINARY", b.binary))
+	write(t, filepath.Join(b.home, "xdg", "helix", "languages.toml"), strings.ReplaceAll(helixLanguages, "BINARY", b.link))
 	write(t, filepath.Join(b.home, "xdg", "helix", "config.toml"), "[editor.soft-wrap]\nenable = true\n")
 
 	hx := b.screen(t, "helix", host(t, "helix"), "shop.py")
@@ -149,7 +149,7 @@ func TestHelixFilesOnDisk(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, shopFiles)
 	write(t, filepath.Join(b.home, "config.yaml"), "model: {provider: embedded}\nfiles: {open: disk}\n")
-	write(t, filepath.Join(b.home, "xdg", "helix", "languages.toml"), strings.ReplaceAll(helixLanguages, "BINARY", b.binary))
+	write(t, filepath.Join(b.home, "xdg", "helix", "languages.toml"), strings.ReplaceAll(helixLanguages, "BINARY", b.link))
 	write(t, filepath.Join(b.home, "xdg", "helix", "config.toml"), "[editor.soft-wrap]\nenable = true\n")
 	disk := func() string {
 		text, err := os.ReadFile(filepath.Join(b.workspace, "shop.py"))

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -28,6 +29,7 @@ func root(t *testing.T) string {
 // bed is a test's environment: a home with the embedded model, and a workspace.
 type bed struct {
 	binary, home, workspace string
+	link                    string // to binary; the name that hosts start, of this test alone
 	report                  string // where the host writes its report, as JSON
 }
 
@@ -42,11 +44,18 @@ func newBed(t *testing.T, files map[string]string) bed {
 		home:      filepath.Join(dir, "hermes"),
 		workspace: filepath.Join(dir, "ws"),
 		report:    filepath.Join(dir, "report.json"),
+		link:      filepath.Join(dir, "bin", "hermes-ls"),
 	}
 	if _, err := os.Stat(b.binary); err != nil {
 		t.Fatalf("the program is not built: %v; run `make build`", err)
 	}
-	t.Cleanup(b.waitForServers)
+	if err := os.Mkdir(filepath.Dir(b.link), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(b.binary, b.link); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { b.waitForServers(t) })
 	write(t, filepath.Join(b.home, "config.yaml"), "model: {provider: embedded}\n")
 	for name, text := range files {
 		write(t, filepath.Join(b.workspace, name), text)
@@ -55,20 +64,19 @@ func newBed(t *testing.T, files map[string]string) bed {
 }
 
 // waitForServers waits until no process uses the home, so it can be removed: an editor may end
-// before its server.
-func (b bed) waitForServers() {
-	uses := []byte("HERMES_HOME=" + b.home + "\x00")
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		running := false
-		files, _ := filepath.Glob("/proc/[0-9]*/environ")
-		for _, file := range files {
-			environ, _ := os.ReadFile(file) // of another user, or gone
-			running = running || bytes.Contains(environ, uses)
-		}
-		if !running {
-			return
-		}
+// before its server. Servers hide their environment from other processes of the user, not their
+// command line.
+func (b bed) waitForServers(t *testing.T) {
+	uses := func(pattern, text string) bool {
+		files, _ := filepath.Glob(pattern)
+		return slices.ContainsFunc(files, func(file string) bool {
+			content, _ := os.ReadFile(file) // of another user, or gone
+			return bytes.Contains(content, []byte(text+"\x00"))
+		})
 	}
+	waitFor(t, "the end of all processes of the home "+b.home, func() bool {
+		return !uses("/proc/[0-9]*/cmdline", b.link) && !uses("/proc/[0-9]*/environ", "HERMES_HOME="+b.home)
+	})
 }
 
 func write(t *testing.T, path, text string) {
@@ -86,7 +94,7 @@ func (b bed) environ() []string {
 	return append(os.Environ(),
 		"HOME="+filepath.Dir(b.home), "XDG_CONFIG_HOME="+b.home+"/xdg", "XDG_DATA_HOME="+b.home+"/xdg",
 		"XDG_STATE_HOME="+b.home+"/xdg", "XDG_CACHE_HOME="+b.home+"/xdg",
-		"HERMES_HOME="+b.home, "HERMES_BIN="+b.binary, "HERMES_WS="+b.workspace, "HERMES_REPORT="+b.report)
+		"HERMES_HOME="+b.home, "HERMES_BIN="+b.link, "HERMES_WS="+b.workspace, "HERMES_REPORT="+b.report)
 }
 
 // run starts a host and waits for its end; the host's own words are shown on failure.

@@ -31,7 +31,7 @@ func TestKakoune(t *testing.T) {
 	}
 	t.Cleanup(func() { os.RemoveAll(run) })
 	t.Setenv("XDG_RUNTIME_DIR", run)
-	t.Setenv("PATH", filepath.Dir(client)+":"+filepath.Dir(b.binary)+":"+os.Getenv("PATH"))
+	t.Setenv("PATH", filepath.Dir(client)+":"+filepath.Dir(b.link)+":"+os.Getenv("PATH"))
 	doc, err := os.ReadFile(filepath.Join(root(t), "docs", "kakoune.md"))
 	if err != nil {
 		t.Fatal(err)

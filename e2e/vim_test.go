@@ -35,7 +35,7 @@ func TestVimALE(t *testing.T) {
 	write(t, filepath.Join(b.workspace, ".git", "HEAD"), "ref: refs/heads/main\n")
 	write(t, filepath.Join(b.home, "config.yaml"), "model: {provider: embedded}\napprovals: {timeout: 1}\n")
 	vimrc := filepath.Join(b.home, "vimrc")
-	write(t, vimrc, "set nocompatible noswapfile nowrap\nfiletype plugin on\nset runtimepath+="+ale+"\nlet $PATH = '"+filepath.Dir(b.binary)+":' . $PATH\n"+string(config[1]))
+	write(t, vimrc, "set nocompatible noswapfile nowrap\nfiletype plugin on\nset runtimepath+="+ale+"\nlet $PATH = '"+filepath.Dir(b.link)+":' . $PATH\n"+string(config[1]))
 
 	vim := b.screen(t, "vim", found(t, "vim"), "-u", vimrc, "shop.py")
 	vim.wait("return a - b")

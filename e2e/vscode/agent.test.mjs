@@ -103,7 +103,7 @@ step("a command is refused in a notification while the chat is hidden", async ()
   await editor.hideChat();
   const asks = await editor.toast("Hermes asks: rm -rf build");
   await editor.shot("approval-notification");
-  await asks.getByRole("button", { name: "Deny", exact: true }).click();
+  await editor.press(asks, "Deny");
   await idle();
   assert.ok(fs.existsSync(editor.file("build")));
   await editor.openChat();
@@ -120,7 +120,7 @@ step("a command's text is no link in a notification", async () => {
   assert.equal(await asks.locator(".notification-list-item-message a").count(), 0, "the question has a link");
   assert.match((await asks.innerText()).replaceAll("\u2060", ""), /#\[see why\]\(command:workbench/, "the question does not show the whole command");
   await editor.shot("approval-link");
-  await asks.getByRole("button", { name: "Deny", exact: true }).click();
+  await editor.press(asks, "Deny");
   await idle();
   await editor.openChat();
   await answers().last().getByText("Not this time.").waitFor();
@@ -129,7 +129,7 @@ step("a command's text is no link in a notification", async () => {
   await editor.hideChat();
   const bar = await editor.toast("sleep 301");
   assert.equal(await bar.locator(".notification-list-item-message a").count(), 0, "the progress has a link");
-  await bar.getByRole("button", { name: "Cancel" }).click();
+  await editor.press(bar, "Cancel");
   await bar.waitFor({ state: "detached" });
   await idle();
 });
@@ -144,7 +144,7 @@ step("the notification cancels", async () => {
   await editor.hideChat();
   const bar = await editor.toast(nap);
   await editor.shot("progress");
-  await bar.getByRole("button", { name: "Cancel" }).click();
+  await editor.press(bar, "Cancel");
   await bar.waitFor({ state: "detached" });
   await idle();
   await until("the command to end", () => !execFileSync("ps", ["-eo", "args="], { encoding: "utf8" }).split("\n").some((line) => line.trim() === nap));
@@ -157,7 +157,7 @@ step("a hidden turn says that it has failed, or that it has ended after long", a
   await editor.hideChat();
   const ended = await editor.toast(/Hermes has ended a turn of \d/);
   await editor.shot("long-turn");
-  await ended.getByRole("button", { name: "Show" }).click();
+  await editor.press(ended, "Show");
   await answers().last().getByText("Here I am.").waitFor();
   await send("Fail.", [call("terminal", { command: "until test -e hidden.txt; do sleep 0.1; done" })], [{ status: 400 }]);
   await editor.hideChat();
@@ -166,7 +166,7 @@ step("a hidden turn says that it has failed, or that it has ended after long", a
   assert.equal(await editor.notification("(400)").count(), 1);
   await editor.shot("failed-turn");
   await failed.getByRole("button", { name: "Retry" }).waitFor();
-  await failed.getByRole("button", { name: "Show" }).click();
+  await editor.press(failed, "Show");
   await editor.box.and(editor.chat.locator(":focus")).waitFor();
   await editor.box.fill("");
 });

@@ -111,7 +111,7 @@ step("the palette adds an MCP server, and says what is wrong with one", async ()
   await editor.answer("hermes-no-such-program");
   const failed = await editor.toast("missing is added, but it cannot be connected: cannot start hermes-no-such-program");
   await editor.shot("mcp-add");
-  await failed.getByRole("button", { name: "Remove Server" }).click();
+  await editor.press(failed, "Remove Server");
   await editor.notification("missing is removed.").waitFor();
 });
 

@@ -169,6 +169,16 @@ export class Editor {
     return shown;
   }
 
+  /** Presses a button of a notification until that has closed: when another one closes, this one moves, perhaps away from the pointer. */
+  async press(toast, name) {
+    await this.again(async () => {
+      if ((await toast.count()) === 0) return; // the press before was seen late
+      await toast.hover({ timeout: patience });
+      await toast.getByRole("button", { name, exact: true }).click({ timeout: patience });
+      await toast.waitFor({ state: "detached", timeout: patience / 4 });
+    });
+  }
+
   /** Clears all notifications, so that the next one with the same text is not taken for an earlier one. */
   async clearNotifications() {
     await this.run("Notifications: Clear All Notifications");

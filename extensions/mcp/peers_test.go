@@ -207,13 +207,13 @@ func TestDeafServerIsNamed(t *testing.T) {
 	for _, kind := range []string{"deaf", "stubborn"} { // a stubborn server still runs when its end is described
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			b := newBed(t, Server{Name: "p", Command: os.Args[0], Env: []string{serverWord + "=misbehaves " + kind}, Timeout: time.Minute})
+			b := newBed(t, Server{Name: "p", Command: os.Args[0], Env: []string{serverWord + "=misbehaves " + kind}, Timeout: 20 * time.Second})
 			large, _ := json.Marshal(map[string]string{"text": strings.Repeat("x", 400<<10)})
 			b.call("mcp__p__go", `{}`)
 			if got := b.call("mcp__p__go", string(large)); !strings.Contains(got, "does not read its input") && !strings.Contains(got, "ended during the call") {
 				t.Errorf("the call gave %s", got)
 			}
-			b.noticed("it was stopped: it did not read its input for 3s")
+			b.noticed("it was stopped: it did not read its input for 21s")
 		})
 	}
 }
