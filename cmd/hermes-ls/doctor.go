@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hermes-ls/hermes-ls/agent/store"
-	"github.com/hermes-ls/hermes-ls/cmd/cli"
+	"github.com/hermes-ls/hermes-ls/cli"
 	"github.com/hermes-ls/hermes-ls/cmd/editors"
 	"github.com/hermes-ls/hermes-ls/cmd/hookscmd"
 	"github.com/hermes-ls/hermes-ls/cmd/plugincmd"

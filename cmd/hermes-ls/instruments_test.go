@@ -19,7 +19,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hermes-ls/hermes-ls/cmd/cli"
+	"github.com/hermes-ls/hermes-ls/cli"
 	"github.com/hermes-ls/hermes-ls/internal/modes"
 
 	"github.com/rogpeppe/go-internal/txtar"

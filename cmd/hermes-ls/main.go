@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hermes-ls/hermes-ls/cmd/cli"
+	"github.com/hermes-ls/hermes-ls/cli"
 	"github.com/hermes-ls/hermes-ls/cmd/hookscmd"
 	"github.com/hermes-ls/hermes-ls/cmd/learningscmd"
 	"github.com/hermes-ls/hermes-ls/cmd/mcpcmd"

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/hermes-ls/hermes-ls/cmd/cli"
+	"github.com/hermes-ls/hermes-ls/cli"
 	"github.com/hermes-ls/hermes-ls/internal/escape"
 	"github.com/hermes-ls/hermes-ls/tools/gate"
 	commands "github.com/hermes-ls/hermes-ls/tools/shell"

@@ -1,5 +1,5 @@
 // Package skillscmd contains the subcommands trust and skills.
-package skillscmd
+package cli
 
 import (
 	"errors"
@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hermes-ls/hermes-ls/cmd/cli"
+	"github.com/hermes-ls/hermes-ls/cli"
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/extensions/foldertrust"
 	"github.com/hermes-ls/hermes-ls/extensions/skills"

@@ -1,6 +1,6 @@
 // Package learningscmd is `hermes-ls learnings`: it shows, exports and deletes working calls after
 // errors.
-package learningscmd
+package cli
 
 import (
 	"errors"
@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hermes-ls/hermes-ls/cmd/cli"
+	"github.com/hermes-ls/hermes-ls/cli"
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/extensions/learnings"
 	"github.com/hermes-ls/hermes-ls/internal/escape"

@@ -1,4 +1,4 @@
-package plugincmd
+package cli
 
 import (
 	"strings"

@@ -1,5 +1,5 @@
 // Package hookscmd is `hermes-ls hooks`: it lists, tests and checks the hooks of config.yaml.
-package hookscmd
+package cli
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hermes-ls/hermes-ls/cmd/cli"
+	"github.com/hermes-ls/hermes-ls/cli"
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/extensions/hooks"
 	"github.com/hermes-ls/hermes-ls/internal/amount"

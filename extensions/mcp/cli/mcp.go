@@ -1,6 +1,6 @@
 // Package mcpcmd is `hermes-ls mcp`: it lists, adds, tests and removes MCP servers, and logs in
 // at them.
-package mcpcmd
+package cli
 
 import (
 	"cmp"
@@ -16,7 +16,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/spf13/cobra"
 
-	"github.com/hermes-ls/hermes-ls/cmd/cli"
+	"github.com/hermes-ls/hermes-ls/cli"
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/extension"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp"

@@ -1,4 +1,4 @@
-package hookscmd
+package cli
 
 import (
 	"bytes"

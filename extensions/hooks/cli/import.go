@@ -1,4 +1,4 @@
-package hookscmd
+package cli
 
 import (
 	"bytes"
@@ -15,7 +15,7 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/spf13/cobra"
 
-	"github.com/hermes-ls/hermes-ls/cmd/cli"
+	"github.com/hermes-ls/hermes-ls/cli"
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/extensions/hooks"
 	"github.com/hermes-ls/hermes-ls/internal/amount"

@@ -1,5 +1,5 @@
 // Package plugincmd is `hermes-ls plugin`: it lists, installs, enables and writes plugins.
-package plugincmd
+package cli
 
 import (
 	"encoding/json"
@@ -16,7 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hermes-ls/hermes-ls/cmd/cli"
+	"github.com/hermes-ls/hermes-ls/cli"
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/extensions/hooks"
 	"github.com/hermes-ls/hermes-ls/extensions/plugins"

@@ -1,4 +1,4 @@
-package mcpcmd
+package cli
 
 import (
 	"cmp"
@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hermes-ls/hermes-ls/cmd/cli"
+	"github.com/hermes-ls/hermes-ls/cli"
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/config/catalog"
 	"github.com/hermes-ls/hermes-ls/internal/escape"

@@ -1,4 +1,4 @@
-package plugincmd
+package cli
 
 import (
 	"bufio"
@@ -15,7 +15,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 	"github.com/spf13/cobra"
 
-	"github.com/hermes-ls/hermes-ls/cmd/cli"
+	"github.com/hermes-ls/hermes-ls/cli"
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/extensions/plugins"
 	"github.com/hermes-ls/hermes-ls/internal/escape"

@@ -1,4 +1,4 @@
-package mcpcmd
+package cli
 
 import (
 	"cmp"
@@ -17,7 +17,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/spf13/cobra"
 
-	"github.com/hermes-ls/hermes-ls/cmd/cli"
+	"github.com/hermes-ls/hermes-ls/cli"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/form"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/login"

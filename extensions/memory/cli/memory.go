@@ -1,5 +1,5 @@
 // Package memorycmd is `hermes-ls memory`: it shows and edits the entries, and undoes writes.
-package memorycmd
+package cli
 
 import (
 	"cmp"
@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hermes-ls/hermes-ls/cmd/cli"
+	"github.com/hermes-ls/hermes-ls/cli"
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/extensions/memory"
 	"github.com/hermes-ls/hermes-ls/internal/escape"
