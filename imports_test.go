@@ -19,16 +19,17 @@ const module = "github.com/hermes-ls/hermes-ls/"
 // own top directory.
 var layers = map[string][]string{
 	"cmd":        {""},
+	"cli":        {"config", "internal"},
 	"protocol":   {},
 	"config":     {"internal/lazyregexp", "internal/safefile", "internal/shorten", "internal/spelling", "internal/textfile"},
 	"internal":   {},
 	"tools":      {"internal"},
 	"agent":      {"tools", "internal"},
-	"codeexec":   {"config", "extension", "tools", "internal"},
+	"codeexec":   {"cli", "config", "extension", "tools", "internal"},
 	"delegate":   {"config", "agent", "builder", "extension", "tools", "internal"},
 	"extension":  {"tools", "agent/prompt", "agent/model", "internal"},
-	"extensions": {"config", "extension", "tools", "agent", "internal"},
-	"server":     {"protocol", "config", "tools", "agent", "codeexec", "delegate", "extension", "extensions", "builder", "internal"},
+	"extensions": {"cli", "config", "extension", "tools", "agent", "internal"},
+	"server":     {"protocol", "cli", "config", "tools", "agent", "codeexec", "delegate", "extension", "extensions", "builder", "internal"},
 	"builder":    {"agent", "extension", "tools"},
 	"bench":      {""},
 	"release":    {},
@@ -37,7 +38,7 @@ var layers = map[string][]string{
 
 // strict restricts packages further than their top directory: they may import exactly these.
 var strict = map[string][]string{
-	"server": {"server/attachments", "server/models", "server/spending", "config", "builder", "extension", "tools", "agent",
+	"server": {"server/attachments", "server/models", "server/spending", "cli", "config", "builder", "extension", "tools", "agent",
 		"internal/amount", "internal/folderpath", "internal/markup", "internal/proc", "internal/program", "internal/safefile", "internal/sandbox", "internal/search", "internal/spelling", "internal/userpath", "internal/workspace"},
 	"server/attachments": {"agent", "internal/lazyregexp", "internal/workspace", "tools"},
 	"server/spending":    {"config", "agent", "tools", "internal/amount"},

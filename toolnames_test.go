@@ -19,17 +19,17 @@ import (
 // mean other things: toolsets, slash commands, or fields of a protocol. The numbers may only
 // shrink.
 var stillNamed = map[string]int{
-	"cmd/hermes-ls":      4,  // a part of the configuration, the subcommand lsp, and a kind of event
-	"cmd/memorycmd":      2,  // the command and its default file
-	"internal/proc":      1,  // a controller of control groups
-	"internal/proc/spec": 1,  // the same
-	"cmd/hermes-ls/demo": 5,  // the demo's story
-	"delegate":           2,  // toolsets, of the default of a section
-	"extensions/skills":  2,  // actions of skill_manage
-	"server/acp":         2,  // a way to log in, and a capability
-	"server/lsp":         1,  // the protocol
-	"protocol/acp":       2,  // kinds of content and of updates
-	"tools/alias":        19, // the only list of names known to models from other agents
+	"cmd/hermes-ls":         4,  // a part of the configuration, the subcommand lsp, and a kind of event
+	"extensions/memory/cli": 2,  // the command and its default file
+	"internal/proc":         1,  // a controller of control groups
+	"internal/proc/spec":    1,  // the same
+	"cmd/hermes-ls/demo":    5,  // the demo's story
+	"delegate":              2,  // toolsets, of the default of a section
+	"extensions/skills":     2,  // actions of skill_manage
+	"server/acp":            2,  // a way to log in, and a capability
+	"server/lsp":            1,  // the protocol
+	"protocol/acp":          2,  // kinds of content and of updates
+	"tools/alias":           19, // the only list of names known to models from other agents
 }
 
 // inTexts counts the names of other packages' tools in texts: next steps in messages for the model,

@@ -1,6 +1,6 @@
 // Package cli contains the shared parts of the subcommands of hermes-ls: exit codes, errors of the
-// command line, and the check of arguments. The subcommand of a feature is a separate package
-// beside this package.
+// command line, and the check of arguments. [Home] is what the subcommand of a feature gets: it is a
+// package in the folder of the feature, such as extensions/hooks/cli.
 package cli
 
 import (

@@ -8,11 +8,14 @@ import (
 	"reflect"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/hermes-ls/hermes-ls/agent"
 	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/prompt"
 	"github.com/hermes-ls/hermes-ls/agent/store"
 	"github.com/hermes-ls/hermes-ls/builder"
+	"github.com/hermes-ls/hermes-ls/cli"
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/extension"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
@@ -53,6 +56,9 @@ type Feature struct {
 	// Loads are files and folders of a workspace: the extension loads them as instructions or
 	// programs. A folder ends with a slash. They are protected: see the package protected.
 	Loads []string
+	// CLI is the feature's command of hermes-ls, and Doctor its part of `hermes-ls doctor`. Each may be nil.
+	CLI    cli.Command
+	Doctor cli.Doctor
 }
 
 // SchemaOf returns the schema of config.yaml with the sections of features.
@@ -67,6 +73,26 @@ func SchemaOf(features func(*Service) []Feature) *config.Schema {
 		}
 	}
 	return config.NewSchema(sections...)
+}
+
+// CommandsOf returns the commands of hermes-ls that features bring.
+func CommandsOf(features func(*Service) []Feature, h cli.Home) (all []*cobra.Command) {
+	for _, f := range features(&Service{}) {
+		if f.CLI != nil {
+			all = append(all, f.CLI(h))
+		}
+	}
+	return all
+}
+
+// Doctor runs the checks of features, in the order of their list.
+func Doctor(ctx context.Context, features func(*Service) []Feature, h cli.Home, c *config.Loaded) (all []cli.Finding) {
+	for _, f := range features(&Service{}) {
+		if f.Doctor != nil {
+			all = append(all, f.Doctor(ctx, h, c)...)
+		}
+	}
+	return all
 }
 
 // Toolsets returns the toolsets of features.

@@ -147,7 +147,7 @@ func systemText() string {
 func doctorText(ctx context.Context, loaded *config.Loaded) string {
 	var b strings.Builder
 	for _, f := range examine(ctx, loaded) {
-		fmt.Fprintf(&b, "%-4s  %-11s %s\n", f.state, f.what, f.text)
+		fmt.Fprintf(&b, "%-4s  %-11s %s\n", f.State, f.What, f.Text)
 	}
 	return b.String()
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent"
 	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/model/client"
+	"github.com/hermes-ls/hermes-ls/cli"
 	"github.com/hermes-ls/hermes-ls/cmd/modelcmd"
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/config/catalog"
@@ -22,52 +23,52 @@ import (
 
 // modelFindings returns a line for the model, and a line for each configured provider. The requests
 // are free of charge.
-func modelFindings(ctx context.Context, loaded *config.Loaded) []finding {
+func modelFindings(ctx context.Context, loaded *config.Loaded) []cli.Finding {
 	endpoints, err := loaded.Endpoints()
 	if err != nil {
-		return append([]finding{{"fail", "model", err.Error()}}, providerFindings(ctx, loaded, nil)...)
+		return append([]cli.Finding{{State: cli.Fail, What: "model", Text: err.Error()}}, providerFindings(ctx, loaded, nil)...)
 	}
 	e := endpoints[0]
 	if e.Provider == "embedded" {
-		embedded := finding{"ok", "model", "embedded: it plays scripts and is not a real model; run `hermes-ls setup` to set one up"}
-		return append([]finding{embedded}, providerFindings(ctx, loaded, nil)...)
+		embedded := cli.Finding{State: cli.OK, What: "model", Text: "embedded: it plays scripts and is not a real model; run `hermes-ls setup` to set one up"}
+		return append([]cli.Finding{embedded}, providerFindings(ctx, loaded, nil)...)
 	}
-	chosen := finding{"ok", "model", fmt.Sprintf("%s of %s", e.Model, e.Provider)}
+	chosen := cli.Finding{State: cli.OK, What: "model", Text: fmt.Sprintf("%s of %s", e.Model, e.Provider)}
 	if len(endpoints) > 1 {
-		chosen.text += fmt.Sprintf(", with %d more if it fails", len(endpoints)-1)
+		chosen.Text += fmt.Sprintf(", with %d more if it fails", len(endpoints)-1)
 	}
-	out := append([]finding{chosen}, windowFinding(ctx, e, loaded.Model.Profile)...)
+	out := append([]cli.Finding{chosen}, windowFinding(ctx, e, loaded.Model.Profile)...)
 	return append(out, providerFindings(ctx, loaded, endpoints)...)
 }
 
 // windowFinding returns a line for the context window in use and its source, and another if the
 // server leaves tools out. If the server runs models, it is asked; no model is loaded.
-func windowFinding(ctx context.Context, e config.Endpoint, profile string) []finding {
+func windowFinding(ctx context.Context, e config.Endpoint, profile string) []cli.Finding {
 	m := client.New(client.Config{Endpoints: []client.Endpoint{models.Endpoint(e, nil, slog.New(slog.DiscardHandler))}})
 	defer m.Close()
 	m.Inspect(ctx)
 	window := m.Window()
 	text := fmt.Sprintf("context window of %s tokens (%s)", amount.Comma(window), m.WindowFrom())
-	out := []finding{{"ok", "window", text}}
+	out := []cli.Finding{{State: cli.OK, What: "window", Text: text}}
 	switch {
 	case window < agent.LeastWindow:
-		out[0] = finding{"fail", "window", fmt.Sprintf("%s: hermes-ls needs at least %s. %s", text, amount.Comma(agent.LeastWindow), agent.Enlarge)}
+		out[0] = cli.Finding{State: cli.Fail, What: "window", Text: fmt.Sprintf("%s: hermes-ls needs at least %s. %s", text, amount.Comma(agent.LeastWindow), agent.Enlarge)}
 	case m.WindowFrom() == model.FromGuess:
-		out[0].state = "note"
+		out[0].State = "note"
 	case window < agent.SmallWindow && profile == "auto":
-		out[0].text += ", so sessions get the profile small"
+		out[0].Text += ", so sessions get the profile small"
 	}
 	if why := m.Tells(); why != "" {
-		out = append(out, finding{"note", "tools", why})
+		out = append(out, cli.Finding{State: cli.Note, What: "tools", Text: why})
 	}
 	return out
 }
 
 // providerFindings asks all configured providers at once. If the session's provider cannot be used,
 // its line is a failure. chosen are the model and its fallbacks.
-func providerFindings(ctx context.Context, loaded *config.Loaded, chosen []config.Endpoint) []finding {
+func providerFindings(ctx context.Context, loaded *config.Loaded, chosen []config.Endpoint) []cli.Finding {
 	names := slices.DeleteFunc(loaded.Configured(), func(name string) bool { return name == "embedded" })
-	out := make([]finding, len(names))
+	out := make([]cli.Finding, len(names))
 	var all sync.WaitGroup
 	for i, name := range names {
 		all.Go(func() {
@@ -76,7 +77,7 @@ func providerFindings(ctx context.Context, loaded *config.Loaded, chosen []confi
 	}
 	all.Wait()
 	if len(out) > 0 {
-		out = append(out, finding{"ok", "prices", "windows and prices that neither config.yaml nor the provider tells are from the program's table of " + catalog.Date()})
+		out = append(out, cli.Finding{State: cli.OK, What: "prices", Text: "windows and prices that neither config.yaml nor the provider tells are from the program's table of " + catalog.Date()})
 	}
 	return out
 }
@@ -111,14 +112,14 @@ func modelsOf(loaded *config.Loaded, provider string, chosen []config.Endpoint) 
 
 const mostInDoctor = 5 // models of a provider
 
-func providerFinding(ctx context.Context, loaded *config.Loaded, name string, ids []string, used bool) finding {
-	bad := "note"
+func providerFinding(ctx context.Context, loaded *config.Loaded, name string, ids []string, used bool) cli.Finding {
+	bad := cli.Note
 	if used {
-		bad = "fail"
+		bad = cli.Fail
 	}
 	e, err := loaded.ProviderEndpoint(name, "")
 	if err != nil {
-		return finding{bad, "provider", name + ": " + err.Error()}
+		return cli.Finding{State: bad, What: "provider", Text: name + ": " + err.Error()}
 	}
 	host := e.BaseURL
 	if u, err := url.Parse(e.BaseURL); err == nil {
@@ -127,10 +128,10 @@ func providerFinding(ctx context.Context, loaded *config.Loaded, name string, id
 	parts := []string{fmt.Sprintf("%s: %s at %s", name, e.API, host), keyText(e)}
 	listed, err := modelcmd.List(ctx, loaded, name)
 	if modelcmd.NoList(err) {
-		return finding{"note", "provider", strings.Join(parts, ", ") + ": it has no list of models. `hermes-ls model test` sends a request"}
+		return cli.Finding{State: cli.Note, What: "provider", Text: strings.Join(parts, ", ") + ": it has no list of models. `hermes-ls model test` sends a request"}
 	}
 	if err != nil {
-		return finding{bad, "provider", strings.Join(parts, ", ") + ": " + err.Error()}
+		return cli.Finding{State: bad, What: "provider", Text: strings.Join(parts, ", ") + ": " + err.Error()}
 	}
 	parts = append(parts, "answers with "+amount.Plural(len(listed), "model"))
 	for _, id := range ids[:min(len(ids), mostInDoctor)] {
@@ -142,7 +143,7 @@ func providerFinding(ctx context.Context, loaded *config.Loaded, name string, id
 	case len(ids) == 0:
 		parts = append(parts, "no model of it is configured")
 	}
-	return finding{"ok", "provider", strings.Join(parts, ", ")}
+	return cli.Finding{State: cli.OK, What: "provider", Text: strings.Join(parts, ", ")}
 }
 
 // keyText says where the key comes from, and never the key.

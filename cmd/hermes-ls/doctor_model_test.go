@@ -23,7 +23,7 @@ func TestDoctorWithoutModelList(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, f := range modelFindings(t.Context(), app.Config().Load(home, config.Options{})) {
-		if f.state == "fail" {
+		if f.State == "fail" {
 			t.Errorf("%+v", f)
 		}
 	}
@@ -68,7 +68,7 @@ func TestDoctorWindow(t *testing.T) {
 			}
 			var all []string
 			for _, f := range modelFindings(t.Context(), app.Config().Load(home, config.Options{})) {
-				all = append(all, f.state+" "+f.what+" "+f.text)
+				all = append(all, string(f.State)+" "+f.What+" "+f.Text)
 			}
 			for _, want := range tc.want {
 				state, rest, _ := strings.Cut(want, " ")

@@ -58,7 +58,7 @@ func TestDoctorOnHost(t *testing.T) {
 	}
 	home := filepath.Join(os.Getenv("HOME"), ".hermes") // not a temporary directory, which may be missing
 	f := sandboxFinding(t.Context(), app.Config().Load(home, config.Options{}))
-	if got := f.state + ": " + f.text; !strings.Contains(got, want) {
+	if got := string(f.State) + ": " + f.Text; !strings.Contains(got, want) {
 		t.Errorf("%s\nwant %q in it", got, want)
 	}
 }

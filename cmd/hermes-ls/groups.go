@@ -1,28 +1,23 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"github.com/spf13/cobra"
 
-// Groups of the commands in the help.
-const (
-	groupStart    = "start"
-	groupModels   = "models"
-	groupSessions = "sessions"
-	groupExtend   = "extend"
-	groupInspect  = "inspect"
+	"github.com/hermes-ls/hermes-ls/cli"
 )
 
 // addGroups adds the groups in the order of the help. The commands help and completion are in the
 // last group.
 func addGroups(root *cobra.Command) {
 	root.AddGroup(
-		&cobra.Group{ID: groupStart, Title: "Start:"},
-		&cobra.Group{ID: groupModels, Title: "Models:"},
-		&cobra.Group{ID: groupSessions, Title: "Sessions:"},
-		&cobra.Group{ID: groupExtend, Title: "Extend:"},
-		&cobra.Group{ID: groupInspect, Title: "Inspect:"},
+		&cobra.Group{ID: cli.GroupStart, Title: "Start:"},
+		&cobra.Group{ID: cli.GroupModels, Title: "Models:"},
+		&cobra.Group{ID: cli.GroupSessions, Title: "Sessions:"},
+		&cobra.Group{ID: cli.GroupExtend, Title: "Extend:"},
+		&cobra.Group{ID: cli.GroupInspect, Title: "Inspect:"},
 	)
-	root.SetHelpCommandGroupID(groupInspect)
-	root.SetCompletionCommandGroupID(groupInspect)
+	root.SetHelpCommandGroupID(cli.GroupInspect)
+	root.SetCompletionCommandGroupID(cli.GroupInspect)
 }
 
 // addTo adds commands to root in a group.

@@ -1,5 +1,6 @@
-// Command hermes-ls is a coding agent. Editors start it like a language server. Each subcommand is
-// a file here, or a package beside this package. The subcommands call packages for the work.
+// Command hermes-ls is a coding agent. Editors start it like a language server. Each subcommand of
+// the core is a file here, or a package beside this package; features bring their own. The
+// subcommands call packages for the work.
 package main
 
 import (
@@ -12,15 +13,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hermes-ls/hermes-ls/cli"
-	"github.com/hermes-ls/hermes-ls/cmd/hookscmd"
-	"github.com/hermes-ls/hermes-ls/cmd/learningscmd"
-	"github.com/hermes-ls/hermes-ls/cmd/mcpcmd"
-	"github.com/hermes-ls/hermes-ls/cmd/memorycmd"
 	"github.com/hermes-ls/hermes-ls/cmd/modelcmd"
-	"github.com/hermes-ls/hermes-ls/cmd/plugincmd"
-	"github.com/hermes-ls/hermes-ls/cmd/skillscmd"
 	"github.com/hermes-ls/hermes-ls/internal/escape"
 	"github.com/hermes-ls/hermes-ls/internal/modes"
+	"github.com/hermes-ls/hermes-ls/server/app"
 )
 
 func main() {
@@ -81,13 +77,12 @@ func rootCommand() *cobra.Command {
 		return serve.RunE(cmd, args)
 	}
 	root.SetFlagErrorFunc(cli.FlagError)
-	skills := skillscmd.Options{Load: loadConfig, Plain: cli.Plain}
 	addGroups(root)
 	root.AddCommand(releaseCommands()...)
-	addTo(root, groupStart, demoCommand(), modelcmd.Setup(), runCommand(), serve, acpCommand())
-	addTo(root, groupModels, modelcmd.New(loadConfig), modelcmd.Login(), usageCommand())
-	addTo(root, groupSessions, sessionsCommand(), rollbackCommand(), replayCommand(), memorycmd.New(), learningscmd.New())
-	addTo(root, groupExtend, mcpcmd.New(version()), skillscmd.Skills(skills), plugincmd.New(), hookscmd.New(), skillscmd.Trust(skills))
-	addTo(root, groupInspect, doctorCommand(), configCommand(), bugCommand(), versionCommand())
+	addTo(root, cli.GroupStart, demoCommand(), modelcmd.Setup(), runCommand(), serve, acpCommand())
+	addTo(root, cli.GroupModels, modelcmd.New(loadConfig), modelcmd.Login(), usageCommand())
+	addTo(root, cli.GroupSessions, sessionsCommand(), rollbackCommand(), replayCommand())
+	root.AddCommand(app.Commands(app.Home(version()))...)
+	addTo(root, cli.GroupInspect, doctorCommand(), configCommand(), bugCommand(), versionCommand())
 	return root
 }

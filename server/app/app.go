@@ -20,21 +20,26 @@ import (
 	"github.com/hermes-ls/hermes-ls/extensions/feedback"
 	"github.com/hermes-ls/hermes-ls/extensions/files"
 	"github.com/hermes-ls/hermes-ls/extensions/foldertrust"
+	foldertrustcli "github.com/hermes-ls/hermes-ls/extensions/foldertrust/cli"
 	"github.com/hermes-ls/hermes-ls/extensions/goal"
 	"github.com/hermes-ls/hermes-ls/extensions/history"
 	"github.com/hermes-ls/hermes-ls/extensions/hooks"
 	"github.com/hermes-ls/hermes-ls/extensions/instructions"
 	"github.com/hermes-ls/hermes-ls/extensions/learnings"
+	learningscli "github.com/hermes-ls/hermes-ls/extensions/learnings/cli"
 	"github.com/hermes-ls/hermes-ls/extensions/lsp"
 	"github.com/hermes-ls/hermes-ls/extensions/markdown"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp/login"
 	"github.com/hermes-ls/hermes-ls/extensions/memory"
+	memorycli "github.com/hermes-ls/hermes-ls/extensions/memory/cli"
 	"github.com/hermes-ls/hermes-ls/extensions/plan"
 	"github.com/hermes-ls/hermes-ls/extensions/plugins"
+	pluginscli "github.com/hermes-ls/hermes-ls/extensions/plugins/cli"
 	"github.com/hermes-ls/hermes-ls/extensions/references"
 	"github.com/hermes-ls/hermes-ls/extensions/shell"
 	"github.com/hermes-ls/hermes-ls/extensions/skills"
+	skillscli "github.com/hermes-ls/hermes-ls/extensions/skills/cli"
 	"github.com/hermes-ls/hermes-ls/extensions/todo"
 	"github.com/hermes-ls/hermes-ls/extensions/toolsearch"
 	"github.com/hermes-ls/hermes-ls/extensions/verify"
@@ -65,7 +70,7 @@ func Features(s *server.Service) []server.Feature {
 	var known tools.Set // of toolsets
 	list := []server.Feature{
 		{Extension: instructions.New(s.Home), Section: persona, Loads: instructions.Loads()},
-		{Extension: mcpServers(s), Settings: mcp.Settings(), Section: servers(&known), Commands: mcp.Table, Toolset: mcp.ResourceToolset, Loads: trust.Loads()},
+		{Extension: mcpServers(s), Settings: mcp.Settings(), Section: servers(&known), Commands: mcp.Table, Toolset: mcp.ResourceToolset, Loads: trust.Loads(), CLI: mcpCommand, Doctor: mcpDoctor},
 		{Extension: verify.New(), Settings: verify.Section()}, // before the checkpoints: its turn begins first
 		{
 			Core: restorePoints(kept), Settings: checkpoints.Section(), Section: restoreLimits, Commands: checkpoints.Table, Toolset: checkpoints.Toolset, Needs: server.NeedsLocalFiles, Stored: true,
@@ -75,25 +80,25 @@ func Features(s *server.Service) []server.Feature {
 		{Extension: files.New(lsp.Problems), Toolset: files.Toolset, Needs: server.NeedsFiles, Preload: files.Preload},
 		{Extension: languageServers(s), Settings: lsp.Section(), Toolset: lsp.Toolset, Needs: server.NeedsLocalFiles, Preload: lsp.Preload},
 		{Core: commands(s), Section: commandLimits, Toolset: shell.Toolset, Preload: shell.Preload, Moved: moveCommands(s)},
-		{Extension: web.New(s.Version), Settings: web.Section(), Section: webSearch, Toolset: web.Toolset, Preload: web.Preload},
+		{Extension: web.New(s.Version), Settings: web.Section(), Section: webSearch, Toolset: web.Toolset, Preload: web.Preload, Doctor: web.Doctor},
 		{Extension: vision.New(), Toolset: vision.Toolset, Preload: vision.Preload},
 		{Extension: environment.New(), Moved: tellMove(s)},
 		{Extension: references.New()},
 		{Extension: clarify.New(), Toolset: clarify.Toolset, Section: questions, Preload: clarify.Preload},
 		{Extension: plan.New(), Preload: plan.Preload},
 		{Extension: history.New(s.Store), Toolset: history.Toolset, Preload: history.Preload},
-		{Extension: programs(s, pythons), Settings: codeexec.Section(), Section: scripts, Toolset: codeexec.Toolset, Needs: server.NeedsLocalProgram, Preload: codeexec.Preload},
+		{Extension: programs(s, pythons), Settings: codeexec.Section(), Section: scripts, Toolset: codeexec.Toolset, Needs: server.NeedsLocalProgram, Preload: codeexec.Preload, Doctor: codeexec.Doctor},
 		{Core: subagents(s), Settings: delegate.Section(), Section: subagentLimits, Commands: delegate.Table, Toolset: delegate.Toolset, Preload: delegate.Preload, Moved: moveWorktrees(s)},
 		{Extension: goal.New(), Commands: goal.Table},
-		{Extension: hooks.New(hookOptions(s)), Settings: hooks.Section(), Section: configuredHooks, Commands: hooks.Table},
-		{Extension: plugins.New(pluginOptions(s)), Settings: plugins.Section(), Section: enabledPlugins, Commands: plugins.Table},
-		{Extension: learnings.New(learned), Settings: learnings.Section(), Commands: learnings.Table, Shutdown: learned.Close, Moved: moveLearnings(learned)},
+		{Extension: hooks.New(hookOptions(s)), Settings: hooks.Section(), Section: configuredHooks, Commands: hooks.Table, CLI: hooksCommand, Doctor: hooksDoctor},
+		{Extension: plugins.New(pluginOptions(s)), Settings: plugins.Section(), Section: enabledPlugins, Commands: plugins.Table, CLI: pluginCommand, Doctor: pluginscli.Doctor},
+		{Extension: learnings.New(learned), Settings: learnings.Section(), Commands: learnings.Table, Shutdown: learned.Close, Moved: moveLearnings(learned), CLI: learningscli.New},
 		{Extension: feedback.New(s.Home), Settings: feedback.Section(), Commands: feedback.Table},
 		{Extension: toolsearch.New(), Settings: toolsearch.Section(), Section: toolsearch.Of},
-		{Extension: memory.New(s.Home), Settings: memory.Section(), Commands: memory.Table, Toolset: memory.Toolset, Preload: memory.Preload, Moved: moveMemory(s)},
-		{Extension: foldertrust.Extension(), Section: trustStore, Commands: foldertrust.Table, Moved: moveTrust(s)},
+		{Extension: memory.New(s.Home), Settings: memory.Section(), Commands: memory.Table, Toolset: memory.Toolset, Preload: memory.Preload, Moved: moveMemory(s), CLI: memorycli.New},
+		{Extension: foldertrust.Extension(), Section: trustStore, Commands: foldertrust.Table, Moved: moveTrust(s), CLI: foldertrustcli.New},
 		{Extension: markdown.Extension(), Settings: markdown.Section(), Section: commandFiles, Loads: markdown.Loads()},
-		{Extension: skills.Extension(skills.Options{Home: s.Home}), Settings: skills.Section(), Section: skillLimits(&known), Commands: skills.Table, Toolset: skills.Toolset, Preload: skills.Preload, Loads: skills.Loads()},
+		{Extension: skills.Extension(skills.Options{Home: s.Home}), Settings: skills.Section(), Section: skillLimits(&known), Commands: skills.Table, Toolset: skills.Toolset, Preload: skills.Preload, Loads: skills.Loads(), CLI: skillscli.New, Doctor: skillscli.Doctor},
 	}
 	known.Toolsets = server.Toolsets(list)
 	return list

@@ -2,14 +2,10 @@ package app
 
 import (
 	"context"
-	"fmt"
-	"io"
 
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/extensions/mcp"
 	"github.com/hermes-ls/hermes-ls/extensions/plugins"
-	"github.com/hermes-ls/hermes-ls/internal/escape"
-	"github.com/hermes-ls/hermes-ls/internal/sandbox"
 	"github.com/hermes-ls/hermes-ls/server"
 )
 
@@ -35,15 +31,4 @@ func enabledPlugins(c *config.Loaded) (any, error) {
 // PluginServers returns the MCP servers of enabled plugins, for a session in these folders.
 func PluginServers(c *config.Loaded, folders []string) ([]mcp.Server, []error) {
 	return plugins.Servers(c.Home, config.SectionOf[plugins.Settings](c, plugins.Section().Name), folders, c.Getenv)
-}
-
-// Box returns the sandbox of commands in a folder, outside of a session. The caller must close it.
-// Close undoes changes by [sandbox.Box.Stand] programs at automatically executed places, and names
-// them in out.
-func Box(c *config.Loaded, folder string, out io.Writer) *sandbox.Box {
-	return sandbox.New(sandbox.Config{
-		Mode: sandbox.Mode(c.Sandbox.Mode), Network: c.Sandbox.Network, Caches: c.Sandbox.Caches, Read: c.Sandbox.Read,
-		Roots: func() []string { return []string{folder} }, HermesHome: c.Home,
-		Ends: func(text string) { fmt.Fprintln(out, "Sandbox: "+escape.Line(text)+".") },
-	})
 }

@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"bytes"
 	"context"
 	"os"
 	"path/filepath"
@@ -12,6 +13,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent"
 	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/model/fakemodel"
+	"github.com/hermes-ls/hermes-ls/cli"
+	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/internal/workspace"
 	"github.com/hermes-ls/hermes-ls/server"
 	"github.com/hermes-ls/hermes-ls/server/app"
@@ -65,12 +68,47 @@ func withToy(t *testing.T, m model.Model, l *log) *server.Service {
 	}
 	s := server.New(server.Options{
 		Home: home, Environ: []string{}, Model: m, Static: true,
-		Features: func(s *server.Service) []server.Feature {
-			return append(app.Features(s), server.Feature{Extension: toy.New(l.add), Settings: &toy.Section})
-		},
+		Features: toyFeatures(l),
 	})
 	t.Cleanup(func() { _ = s.Close() })
 	return s
+}
+
+// toyFeatures returns the list of features with one more line.
+func toyFeatures(l *log) func(*server.Service) []server.Feature {
+	return func(s *server.Service) []server.Feature {
+		return append(app.Features(s), server.Feature{Extension: toy.New(l.add), Settings: &toy.Section, CLI: toy.Command, Doctor: toy.Doctor})
+	}
+}
+
+// The line in the list is all that the command and the doctor need of the toy.
+func TestToyOnTheCommandLine(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("HERMES_HOME", home)
+	features := toyFeatures(&log{})
+	h := cli.Home{Schema: func() *config.Schema { return server.SchemaOf(features) }}
+	for greeting, want := range map[string]cli.Finding{
+		"Howdy": {State: cli.OK, What: "toy", Text: "says Howdy"},
+		"":      {State: cli.Fail, What: "toy", Text: "there is no greeting"},
+	} {
+		if err := os.WriteFile(config.Path(home), []byte("toy: {greeting: '"+greeting+"'}\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		all := server.CommandsOf(func(s *server.Service) []server.Feature { return features(s)[len(app.Features(s)):] }, h)
+		if len(all) != 1 {
+			t.Fatalf("%d commands", len(all))
+		}
+		var out bytes.Buffer
+		all[0].SetArgs(nil)
+		all[0].SetOut(&out)
+		if err := all[0].ExecuteContext(t.Context()); err != nil || out.String() != greeting+"\n" {
+			t.Errorf("the command printed %q, %v", &out, err)
+		}
+		found := server.Doctor(t.Context(), func(s *server.Service) []server.Feature { return features(s)[len(app.Features(s)):] }, h, h.Load())
+		if !slices.Equal(found, []cli.Finding{want}) {
+			t.Errorf("the doctor found %+v, want %+v", found, want)
+		}
+	}
 }
 
 func says(text string) func(*fakemodel.Exchange) {

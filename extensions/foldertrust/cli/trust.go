@@ -1,4 +1,4 @@
-// Package skillscmd contains the subcommands trust and skills.
+// Package cli is `hermes-ls trust`: it shows the contents of a folder, and trusts it.
 package cli
 
 import (
@@ -15,17 +15,11 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/trust"
 )
 
-// Options are the parts of the program for the commands.
-type Options struct {
-	Load  func() *config.Loaded    // reads the configuration
-	Plain func(text string) string // makes a text safe for a terminal
-}
-
-// Trust returns the command trust.
-func Trust(o Options) *cobra.Command {
+// New returns the command.
+func New(h cli.Home) *cobra.Command {
 	var yes, asJSON, list, revoke bool
 	cmd := &cobra.Command{
-		Use: "trust [FOLDER]", Short: "Show what a folder brings, and trust it", Args: cli.Args(cobra.MaximumNArgs(1)),
+		Use: "trust [FOLDER]", GroupID: cli.GroupExtend, Short: "Show what a folder brings, and trust it", Args: cli.Args(cobra.MaximumNArgs(1)),
 		Long: "A trusted folder's skills, commands and agents are used. Its MCP servers also need an approval each. Trust\n" +
 			"belongs to the git repository, or to the folder if there is none. Default: the working directory.",
 		Example: "  hermes-ls trust\n" +
@@ -37,12 +31,12 @@ func Trust(o Options) *cobra.Command {
 			if len(args) > 0 {
 				folder = args[0]
 			}
-			store := o.trustStore()
+			store := trustStore(h)
 			switch {
 			case list && (revoke || yes || len(args) > 0), revoke && yes:
 				return cli.Usage(errors.New("--list, --revoke and --yes exclude each other, and --list takes no folder"))
 			case list:
-				return o.listTrusted(cmd, store, asJSON)
+				return listTrusted(cmd, store, asJSON)
 			case revoke:
 				root, err := store.Revoke(cmd.Context(), folder)
 				if err == nil {
@@ -50,7 +44,7 @@ func Trust(o Options) *cobra.Command {
 				}
 				return err
 			}
-			return o.trustFolder(cmd, store, folder, yes, asJSON)
+			return trustFolder(cmd, store, folder, yes, asJSON)
 		},
 	}
 	cmd.Flags().BoolVar(&yes, "yes", false, "trust the folder without asking")
@@ -61,12 +55,12 @@ func Trust(o Options) *cobra.Command {
 }
 
 // trustStore returns the store of $HERMES_HOME.
-func (o Options) trustStore() trust.Store {
-	loaded := o.Load()
+func trustStore(h cli.Home) trust.Store {
+	loaded := h.LoadHere()
 	return config.SectionOf[skills.Settings](loaded, "skills").Store(loaded.Home)
 }
 
-func (o Options) listTrusted(cmd *cobra.Command, store trust.Store, asJSON bool) error {
+func listTrusted(cmd *cobra.Command, store trust.Store, asJSON bool) error {
 	list, err := store.Folders()
 	if err != nil {
 		return err
@@ -78,12 +72,12 @@ func (o Options) listTrusted(cmd *cobra.Command, store trust.Store, asJSON bool)
 		fmt.Fprintln(cmd.OutOrStdout(), "No folder is trusted.")
 	}
 	for _, f := range list {
-		fmt.Fprintf(cmd.OutOrStdout(), "%s  %s\n", f.Since.Format("2006-01-02"), o.Plain(f.Path))
+		fmt.Fprintf(cmd.OutOrStdout(), "%s  %s\n", f.Since.Format("2006-01-02"), cli.Plain(f.Path))
 	}
 	return nil
 }
 
-func (o Options) trustFolder(cmd *cobra.Command, store trust.Store, folder string, yes, asJSON bool) error {
+func trustFolder(cmd *cobra.Command, store trust.Store, folder string, yes, asJSON bool) error {
 	offer, err := foldertrust.Look(cmd.Context(), store, folder)
 	if err != nil {
 		return err

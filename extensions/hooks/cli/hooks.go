@@ -1,4 +1,4 @@
-// Package hookscmd is `hermes-ls hooks`: it lists, tests and checks the hooks of config.yaml.
+// Package cli is `hermes-ls hooks`: it lists, tests and checks the hooks of config.yaml.
 package cli
 
 import (
@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -20,27 +21,33 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/escape"
 	"github.com/hermes-ls/hermes-ls/internal/proc"
 	"github.com/hermes-ls/hermes-ls/internal/textfile"
-	"github.com/hermes-ls/hermes-ls/server/app"
 )
 
+// Options are the parts of the program for the commands.
+type Options struct {
+	cli.Home
+	Hooks   func(*config.Loaded) ([]hooks.Hook, []error)
+	Outside func(home string) hooks.Options // outside of a session
+}
+
 // New returns the command.
-func New() *cobra.Command {
+func New(o Options) *cobra.Command {
 	return cli.Group(&cobra.Command{
-		Use: "hooks", Short: "List, test and check hooks",
+		Use: "hooks", GroupID: cli.GroupExtend, Short: "List, test and check hooks",
 		Example: "  hermes-ls hooks list\n" +
 			"  hermes-ls hooks test pre_tool_call --tool terminal\n" +
 			"  hermes-ls hooks import\n" +
 			"  hermes-ls hooks doctor",
-	}, list(), test(), doctor(), importing())
+	}, o.list(), o.test(), o.doctor(), o.importing())
 }
 
 // configured returns the hooks, and the problems of omitted hooks.
-func configured() (all []hooks.Hook, problems []error, l *config.Loaded, folder string, err error) {
+func (o Options) configured() (all []hooks.Hook, problems []error, l *config.Loaded, folder string, err error) {
 	if folder, err = os.Getwd(); err != nil {
 		return nil, nil, nil, "", err
 	}
-	l = app.Config().Load(config.Home(os.Environ()), config.Options{Environ: os.Environ(), Folders: []string{folder}})
-	all, problems = app.Hooks(l)
+	l = o.Load(folder)
+	all, problems = o.Hooks(l)
 	return all, problems, l, folder, nil
 }
 
@@ -54,20 +61,20 @@ type line struct {
 	Error   string  `json:"error,omitempty"`
 }
 
-func list() *cobra.Command {
+func (o Options) list() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "list", Short: "List the hooks by event", Args: cli.NoArgs,
 		Example: "  hermes-ls hooks list\n  hermes-ls hooks list --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			all, problems, _, folder, err := configured()
+			all, problems, _, folder, err := o.configured()
 			if err != nil {
 				return err
 			}
 			lines := []line{}
 			for _, h := range all {
 				l := line{h.Event, h.Matcher, h.Command, h.Timeout.Seconds(), h.Sandbox, h.NeverRuns()}
-				if err := check(cmd.Context(), config.Home(os.Environ()), h, []string{folder}); err != nil {
+				if err := o.check(cmd.Context(), o.Dir(), h, []string{folder}); err != nil {
 					l.Error = err.Error()
 				}
 				lines = append(lines, l)
@@ -105,7 +112,7 @@ func table(out io.Writer, lines []line) error {
 	return w.Flush()
 }
 
-func test() *cobra.Command {
+func (o Options) test() *cobra.Command {
 	var tool, file string
 	cmd := &cobra.Command{
 		Use: "test EVENT", Short: "Run the hooks of an event and print their decisions", Args: cli.One("the name of an event"),
@@ -113,25 +120,25 @@ func test() *cobra.Command {
 			"If one failed, the exit code is 1. What a hook in the sandbox changes at places that run by themselves is undone and named.",
 		Example: "  hermes-ls hooks test pre_tool_call --tool terminal\n" +
 			"  hermes-ls hooks test PreToolUse --tool Bash --payload call.json",
-		RunE: func(cmd *cobra.Command, args []string) error { return runTest(cmd, args[0], tool, file) },
+		RunE: func(cmd *cobra.Command, args []string) error { return o.runTest(cmd, args[0], tool, file) },
 	}
 	cmd.Flags().StringVar(&tool, "tool", "", "run only hooks whose matcher fits this `name` of a tool")
 	cmd.Flags().StringVar(&file, "payload", "", "`file` with the payload, as JSON")
 	return cmd
 }
 
-func runTest(cmd *cobra.Command, event, tool, file string) error {
+func (o Options) runTest(cmd *cobra.Command, event, tool, file string) error {
 	if !hooks.IsEvent(event) {
 		return cli.Usage(fmt.Errorf("%q is not an event", event))
 	}
-	all, _, l, folder, err := configured()
+	all, _, l, folder, err := o.configured()
 	if err != nil {
 		return err
 	}
-	box := app.Box(l, folder, cmd.ErrOrStderr())
+	box := cli.Box(l, folder, cmd.ErrOrStderr())
 	defer box.Close()
-	o := app.HookOptions(l.Home)
-	o.Confine = func(ctx context.Context, c *proc.Cmd) error {
+	in := o.Outside(l.Home)
+	in.Confine = func(ctx context.Context, c *proc.Cmd) error {
 		if _, err := box.Stand(ctx, "the hook"); err != nil {
 			return err
 		}
@@ -155,7 +162,7 @@ func runTest(cmd *cobra.Command, event, tool, file string) error {
 		if input == nil {
 			input = h.Sample(tool, folder)
 		}
-		decision, text := h.Test(cmd.Context(), o, folder, input)
+		decision, text := h.Test(cmd.Context(), in, folder, input)
 		ran, failed = ran+1, failed || decision == hooks.Failed
 		fmt.Fprintf(cmd.OutOrStdout(), "%s  %s", decision, escape.Line(h.Name()))
 		if text != "" {
@@ -172,13 +179,13 @@ func runTest(cmd *cobra.Command, event, tool, file string) error {
 	return nil
 }
 
-func doctor() *cobra.Command {
+func (o Options) doctor() *cobra.Command {
 	return &cobra.Command{
 		Use: "doctor", Short: "Check that each hook can start", Args: cli.NoArgs,
 		Long:    "Starts nothing. Also names hooks whose matcher fits no tool. If a hook is invalid or cannot start, the exit code is 1.",
 		Example: "  hermes-ls hooks doctor",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			n, unfit, problems := Check(app.Config().Load(config.Home(os.Environ()), config.Options{Environ: os.Environ()}))
+			n, unfit, problems := o.count(o.Load())
 			if err := errors.Join(problems...); err != nil {
 				return err
 			}
@@ -192,19 +199,19 @@ func doctor() *cobra.Command {
 }
 
 // check returns why a hook cannot start; nil: it can.
-func check(ctx context.Context, home string, h hooks.Hook, roots []string) error {
+func (o Options) check(ctx context.Context, home string, h hooks.Hook, roots []string) error {
 	err := h.Check(roots, os.Getenv("PATH"))
 	if err != nil {
-		path, _ := app.Path(home)(ctx)
+		path, _ := o.Path(home)(ctx)
 		err = h.Check(roots, path)
 	}
 	return err
 }
 
-// Check returns the number of valid hooks, a text for each that never runs, and the problems of hooks that
+// count returns the number of valid hooks, a text for each that never runs, and the problems of hooks that
 // are invalid or cannot start.
-func Check(loaded *config.Loaded) (n int, unfit []string, problems []error) {
-	all, problems := app.Hooks(loaded)
+func (o Options) count(loaded *config.Loaded) (n int, unfit []string, problems []error) {
+	all, problems := o.Hooks(loaded)
 	var roots []string
 	if folder, err := os.Getwd(); err == nil {
 		roots = []string{folder}
@@ -213,10 +220,24 @@ func Check(loaded *config.Loaded) (n int, unfit []string, problems []error) {
 		if text := h.NeverRuns(); text != "" {
 			unfit = append(unfit, fmt.Sprintf("%s, %s: %s", h.Event, h.Name(), text))
 		}
-		err := check(context.Background(), loaded.Home, h, roots)
+		err := o.check(context.Background(), loaded.Home, h, roots)
 		if err != nil && !slices.ContainsFunc(problems, func(p error) bool { return errors.Is(p, err) }) {
 			problems = append(problems, fmt.Errorf("%s, %s: %w", h.Event, h.Name(), err))
 		}
 	}
 	return len(all), unfit, problems
+}
+
+// Doctor says which hooks cannot start or never run. If there are no hooks, it returns nil.
+func (o Options) Doctor(loaded *config.Loaded) []cli.Finding {
+	n, unfit, problems := o.count(loaded)
+	switch {
+	case len(problems) > 0:
+		return []cli.Finding{{State: cli.Fail, What: "hooks", Text: errors.Join(problems...).Error()}}
+	case len(unfit) > 0:
+		return []cli.Finding{{State: cli.Note, What: "hooks", Text: strings.Join(unfit, "; ")}}
+	case n == 0:
+		return nil
+	}
+	return []cli.Finding{{State: cli.OK, What: "hooks", Text: fmt.Sprintf("%d, all can start", n)}}
 }

@@ -21,10 +21,9 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/amount"
 	"github.com/hermes-ls/hermes-ls/internal/escape"
 	"github.com/hermes-ls/hermes-ls/internal/textfile"
-	"github.com/hermes-ls/hermes-ls/server/app"
 )
 
-func importing() *cobra.Command {
+func (o Options) importing() *cobra.Command {
 	return &cobra.Command{
 		Use: "import [PATH]", Short: "Write Claude Code's hooks into config.yaml", Args: cli.Args(cobra.MaximumNArgs(1)),
 		Long: "PATH is a settings.json, or a directory with .claude/settings.json. Without it, ~/.claude/settings.json is read.\n" +
@@ -35,7 +34,7 @@ func importing() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return importHooks(cmd, file)
+			return o.importHooks(cmd, file)
 		},
 	}
 }
@@ -61,7 +60,7 @@ func settingsFile(args []string) (string, error) {
 	return filepath.Join(dir, "settings.json"), nil
 }
 
-func importHooks(cmd *cobra.Command, file string) error {
+func (o Options) importHooks(cmd *cobra.Command, file string) error {
 	data, err := textfile.Read(file, 1<<20)
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("there is no %s. Name the file with the hooks: hermes-ls hooks import FILE", file)
@@ -77,8 +76,7 @@ func importHooks(cmd *cobra.Command, file string) error {
 	for _, note := range found.Notes {
 		fmt.Fprintln(cmd.ErrOrStderr(), escape.Line(note))
 	}
-	home := config.Home(os.Environ())
-	loaded := app.Config().Load(home, config.Options{Environ: os.Environ()})
+	home, loaded := o.Dir(), o.Load()
 	if loaded.Broken {
 		return fmt.Errorf("%s has a mistake; run `hermes-ls doctor`. Nothing was changed", config.Path(home))
 	}

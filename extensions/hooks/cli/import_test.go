@@ -6,6 +6,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/hermes-ls/hermes-ls/cli"
+	"github.com/hermes-ls/hermes-ls/config"
+	"github.com/hermes-ls/hermes-ls/extensions/hooks"
 )
 
 // TestImportReadsComments reads settings with comments and commas before closing brackets, as Claude
@@ -24,7 +28,7 @@ func TestImportReadsComments(t *testing.T) {
 			t.Fatal(err)
 		}
 		var out bytes.Buffer
-		cmd := New()
+		cmd := New(Options{Home: cli.Home{Schema: func() *config.Schema { return config.NewSchema(*hooks.Section()) }}})
 		cmd.SetArgs([]string{"import", file})
 		cmd.SetOut(&out)
 		cmd.SetErr(&out)

@@ -1,4 +1,4 @@
-// Package learningscmd is `hermes-ls learnings`: it shows, exports and deletes working calls after
+// Package cli is `hermes-ls learnings`: it shows, exports and deletes working calls after
 // errors.
 package cli
 
@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -15,17 +14,16 @@ import (
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/extensions/learnings"
 	"github.com/hermes-ls/hermes-ls/internal/escape"
-	"github.com/hermes-ls/hermes-ls/server/app"
 )
 
 // New returns the command.
-func New() *cobra.Command {
+func New(h cli.Home) *cobra.Command {
 	var asJSON bool
 	list := &cobra.Command{
 		Use: "list", Short: "List the learnings, the last used first", Args: cli.NoArgs,
 		Example: "  hermes-ls learnings list\n  hermes-ls learnings list --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return with(cmd, func(s *learnings.Store, all []learnings.Learning) error {
+			return with(h, cmd, func(s *learnings.Store, all []learnings.Learning) error {
 				if asJSON {
 					return cli.JSON(cmd.OutOrStdout(), map[string]any{"learnings": all})
 				}
@@ -38,7 +36,7 @@ func New() *cobra.Command {
 		Use: "show NUMBER", Short: "Show one learning with all its texts", Args: cli.One("the number of a learning"),
 		Example: "  hermes-ls learnings show 3",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return with(cmd, func(_ *learnings.Store, all []learnings.Learning) error {
+			return with(h, cmd, func(_ *learnings.Store, all []learnings.Learning) error {
 				id, err := learnings.IDOf(args[0])
 				if err != nil {
 					return cli.Usage(err)
@@ -60,14 +58,14 @@ func New() *cobra.Command {
 			if err != nil {
 				return cli.Usage(err)
 			}
-			return forgetIn(cmd, id)
+			return forgetIn(h, cmd, id)
 		},
 	}
 	export := &cobra.Command{
 		Use: "export", Short: "Print all learnings as lines of JSON", Args: cli.NoArgs,
 		Example: "  hermes-ls learnings export > learnings.jsonl",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return with(cmd, func(_ *learnings.Store, all []learnings.Learning) error {
+			return with(h, cmd, func(_ *learnings.Store, all []learnings.Learning) error {
 				for _, l := range all {
 					if err := cli.JSON(cmd.OutOrStdout(), l); err != nil {
 						return err
@@ -80,10 +78,10 @@ func New() *cobra.Command {
 	clearAll := &cobra.Command{
 		Use: "clear", Short: "Forget all learnings", Args: cli.NoArgs,
 		Example: "  hermes-ls learnings clear",
-		RunE:    func(cmd *cobra.Command, _ []string) error { return forgetIn(cmd, 0) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return forgetIn(h, cmd, 0) },
 	}
 	return cli.Group(&cobra.Command{
-		Use: "learnings", Short: "Show and forget which calls worked after errors",
+		Use: "learnings", GroupID: cli.GroupSessions, Short: "Show and forget which calls worked after errors",
 		Example: "  hermes-ls learnings list\n" +
 			"  hermes-ls learnings show 3\n" +
 			"  hermes-ls learnings forget 3",
@@ -91,11 +89,9 @@ func New() *cobra.Command {
 }
 
 // with runs do with the learnings of the home directory.
-func with(cmd *cobra.Command, do func(*learnings.Store, []learnings.Learning) error) (err error) {
-	home := config.Home(os.Environ())
-	var c learnings.Settings
-	app.Config().Load(home, config.Options{Environ: os.Environ()}).Section(learnings.Section().Name, &c)
-	s := learnings.NewStore(home)
+func with(h cli.Home, cmd *cobra.Command, do func(*learnings.Store, []learnings.Learning) error) (err error) {
+	c := config.SectionOf[learnings.Settings](h.Load(), learnings.Section().Name)
+	s := learnings.NewStore(h.Dir())
 	defer func() { err = errors.Join(err, s.Close()) }()
 	all, err := s.List(cmd.Context(), c.HalfLife)
 	if err != nil {
@@ -107,8 +103,8 @@ func with(cmd *cobra.Command, do func(*learnings.Store, []learnings.Learning) er
 	return do(s, all)
 }
 
-func forgetIn(cmd *cobra.Command, id int64) error {
-	return with(cmd, func(s *learnings.Store, _ []learnings.Learning) error {
+func forgetIn(h cli.Home, cmd *cobra.Command, id int64) error {
+	return with(h, cmd, func(s *learnings.Store, _ []learnings.Learning) error {
 		text, err := learnings.Forget(cmd.Context(), s, id)
 		if err == nil {
 			fmt.Fprintln(cmd.OutOrStdout(), text)

@@ -21,7 +21,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/trust"
 )
 
-func approveCommand() *cobra.Command {
+func (o Options) approveCommand() *cobra.Command {
 	var yes bool
 	cmd := &cobra.Command{
 		Use: "approve NAME", Short: "Approve a server that this folder offers", Args: cli.One("the name of a server"),
@@ -29,7 +29,7 @@ func approveCommand() *cobra.Command {
 			"names. The folder must be trusted.",
 		Example: "  hermes-ls mcp approve db\n  hermes-ls mcp approve db --yes",
 		RunE: func(cmd *cobra.Command, names []string) error {
-			s, one, err := offered(names[0])
+			s, one, err := o.offered(names[0])
 			if err != nil {
 				return err
 			}
@@ -63,8 +63,8 @@ func approveCommand() *cobra.Command {
 	return cmd
 }
 
-func offered(name string) (*setup, trust.Server, error) {
-	s, err := open("")
+func (o Options) offered(name string) (*setup, trust.Server, error) {
+	s, err := o.open()
 	if err != nil {
 		return nil, trust.Server{}, err
 	}
@@ -76,12 +76,12 @@ func offered(name string) (*setup, trust.Server, error) {
 	return nil, trust.Server{}, fmt.Errorf("this folder offers no MCP server %q", name)
 }
 
-func revokeCommand() *cobra.Command {
+func (o Options) revokeCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "revoke NAME", Short: "Remove the approval of a server that this folder offers", Args: cli.One("the name of a server"),
 		Example: "  hermes-ls mcp revoke db",
 		RunE: func(cmd *cobra.Command, names []string) error {
-			s, one, err := offered(names[0])
+			s, one, err := o.offered(names[0])
 			if err != nil {
 				return err
 			}
@@ -94,12 +94,12 @@ func revokeCommand() *cobra.Command {
 	}
 }
 
-func restartCommand() *cobra.Command {
+func (o Options) restartCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "restart NAME", Short: "Restart a server in the running sessions", Args: cli.One("the name of a server"),
 		Example: "  hermes-ls mcp restart github",
 		RunE: func(cmd *cobra.Command, names []string) error {
-			s, err := open("")
+			s, err := o.open()
 			if err != nil {
 				return err
 			}
@@ -116,13 +116,13 @@ func restartCommand() *cobra.Command {
 	}
 }
 
-func logsCommand() *cobra.Command {
+func (o Options) logsCommand() *cobra.Command {
 	var follow bool
 	cmd := &cobra.Command{
 		Use: "logs NAME", Short: "Show the log of a server", Args: cli.One("the name of a server"),
 		Example: "  hermes-ls mcp logs github\n  hermes-ls mcp logs github -f",
 		RunE: func(cmd *cobra.Command, names []string) error {
-			s, err := open("")
+			s, err := o.open()
 			if err != nil {
 				return err
 			}

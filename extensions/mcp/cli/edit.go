@@ -49,7 +49,7 @@ type loginClient struct {
 	Port   int    `yaml:"redirect_port,omitempty"`
 }
 
-func addCommand(version string) *cobra.Command {
+func (o Options) addCommand() *cobra.Command {
 	var env, headers []string
 	var transport string
 	var noTest bool
@@ -66,7 +66,7 @@ func addCommand(version string) *cobra.Command {
 			if err != nil {
 				return cli.Usage(err)
 			}
-			s, err := open(version)
+			s, err := o.open()
 			if err != nil {
 				return err
 			}
@@ -81,7 +81,7 @@ func addCommand(version string) *cobra.Command {
 			if noTest {
 				return nil
 			}
-			if s, err = open(version); err != nil {
+			if s, err = o.open(); err != nil {
 				return err
 			}
 			one, err := s.find(name)
@@ -308,13 +308,13 @@ func variableName(text string) string {
 	return name
 }
 
-func removeCommand() *cobra.Command {
+func (o Options) removeCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "remove NAME", Short: "Remove a server from config.yaml", Args: cli.One("the name of a server"),
 		Long:    "Its login stays; hermes-ls mcp logout URL deletes that.",
 		Example: "  hermes-ls mcp remove github",
 		RunE: func(cmd *cobra.Command, names []string) error {
-			s, err := open("")
+			s, err := o.open()
 			if err != nil {
 				return err
 			}
@@ -331,7 +331,7 @@ func removeCommand() *cobra.Command {
 	}
 }
 
-func importCommand() *cobra.Command {
+func (o Options) importCommand() *cobra.Command {
 	var dry bool
 	cmd := &cobra.Command{
 		Use: "import [FILE|claude|claude-desktop|codex|cursor|gemini|vscode] [NAME…]", Short: "Add the servers of another program",
@@ -341,7 +341,7 @@ func importCommand() *cobra.Command {
 		DisableFlagsInUseLine: true,
 		Args:                  cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := open("")
+			s, err := o.open()
 			if err != nil {
 				return err
 			}

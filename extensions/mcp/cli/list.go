@@ -44,13 +44,13 @@ type row struct {
 	next  string // a command as the next step
 }
 
-func listCommand(version string) *cobra.Command {
+func (o Options) listCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "list", Short: "Connect all servers and show their states", Args: cli.NoArgs,
 		Example: "  hermes-ls mcp list\n  hermes-ls mcp list --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, err := open(version)
+			s, err := o.open()
 			if err != nil {
 				return err
 			}
@@ -83,7 +83,7 @@ var plainName = lazyregexp.New(`^[\w.-]+$`)
 func (s *setup) rows(ctx context.Context) ([]row, error) {
 	rows := []row{}
 	list, _ := s.usable()
-	all, hide, end, err := Connect(ctx, s.loaded, s.version, list, nil)
+	all, hide, end, err := s.connect(ctx, s.loaded, list, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -181,7 +181,7 @@ type report struct {
 	Result    *sdk.CallToolResult `json:"result,omitempty"`
 }
 
-func testCommand(version string) *cobra.Command {
+func (o Options) testCommand() *cobra.Command {
 	var call, args, answer string
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -197,7 +197,7 @@ func testCommand(version string) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			s, err := open(version)
+			s, err := o.open()
 			if err != nil {
 				return err
 			}
@@ -251,7 +251,7 @@ func (s *setup) stateOf(name string) string {
 
 func (s *setup) test(ctx context.Context, one mcp.Server, call, args string, elicit func(context.Context, *sdk.ElicitRequest) (*sdk.ElicitResult, error)) (report, error) {
 	r := report{Name: one.Name, Tools: []string{}, Prompts: []string{}}
-	all, hide, end, err := Connect(ctx, s.loaded, s.version, []mcp.Server{one}, elicit)
+	all, hide, end, err := s.connect(ctx, s.loaded, []mcp.Server{one}, elicit)
 	if err != nil {
 		return r, err
 	}

@@ -22,7 +22,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/escape"
 )
 
-func loginCommand() *cobra.Command {
+func (o Options) loginCommand() *cobra.Command {
 	var quiet, device bool
 	var scope string
 	cmd := &cobra.Command{
@@ -31,7 +31,7 @@ func loginCommand() *cobra.Command {
 			"If the last page does not load, paste its address here.",
 		Example: "  hermes-ls mcp login linear\n  hermes-ls mcp login https://mcp.example.com/mcp --device",
 		RunE: func(cmd *cobra.Command, names []string) error {
-			s, err := open("")
+			s, err := o.open()
 			if err != nil {
 				return err
 			}
@@ -140,7 +140,7 @@ func browse(address string) error {
 	}
 }
 
-func logoutCommand() *cobra.Command {
+func (o Options) logoutCommand() *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
 		Use: "logout NAME|URL|--all", Short: "Delete the tokens of a server, and revoke them",
@@ -152,7 +152,7 @@ func logoutCommand() *cobra.Command {
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, names []string) error {
-			s, err := open("")
+			s, err := o.open()
 			if err != nil {
 				return err
 			}

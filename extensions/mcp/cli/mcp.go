@@ -1,4 +1,4 @@
-// Package mcpcmd is `hermes-ls mcp`: it lists, adds, tests and removes MCP servers, and logs in
+// Package cli is `hermes-ls mcp`: it lists, adds, tests and removes MCP servers, and logs in
 // at them.
 package cli
 
@@ -25,41 +25,48 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/redact"
 	"github.com/hermes-ls/hermes-ls/internal/sandbox"
 	"github.com/hermes-ls/hermes-ls/internal/trust"
-	"github.com/hermes-ls/hermes-ls/server/app"
 )
 
 const section = "mcp_servers"
 
-// New returns the command. version is the version of hermes-ls.
-func New(version string) *cobra.Command {
+// Options are the parts of the program for the commands.
+type Options struct {
+	cli.Home
+	Logins func(*config.Loaded) *login.Store
+	// Plugins returns the servers of enabled plugins, for a session in these folders.
+	Plugins func(c *config.Loaded, folders []string) ([]mcp.Server, []error)
+	Serve   *cobra.Command // offers hermes-ls itself as a server
+}
+
+// New returns the command.
+func New(o Options) *cobra.Command {
 	return cli.Group(&cobra.Command{
-		Use: "mcp", Short: "List, add, test and log in at MCP servers",
+		Use: "mcp", GroupID: cli.GroupExtend, Short: "List, add, test and log in at MCP servers",
 		Long: "Exit code: 0 done, 1 failed, 2 bad usage, 3 the server needs a login.",
 		Example: "  hermes-ls mcp list\n" +
 			"  hermes-ls mcp add github --env GITHUB_TOKEN=… -- npx -y @modelcontextprotocol/server-github\n" +
 			"  hermes-ls mcp login linear",
-	}, listCommand(version), addCommand(version), removeCommand(), loginCommand(), logoutCommand(), restartCommand(),
-		logsCommand(), approveCommand(), revokeCommand(), testCommand(version), importCommand(), serveCommand(version))
+	}, o.listCommand(), o.addCommand(), o.removeCommand(), o.loginCommand(), o.logoutCommand(), o.restartCommand(),
+		o.logsCommand(), o.approveCommand(), o.revokeCommand(), o.testCommand(), o.importCommand(), o.Serve)
 }
 
 // setup is the configuration for a command.
 type setup struct {
-	version string
-	home    string
-	folder  string
-	loaded  *config.Loaded
-	logins  *login.Store
-	hidden  map[string]string // variables written to .env by this command
+	Options
+	home   string
+	folder string
+	loaded *config.Loaded
+	logins *login.Store
+	hidden map[string]string // variables written to .env by this command
 }
 
-func open(version string) (*setup, error) {
+func (o Options) open() (*setup, error) {
 	folder, err := os.Getwd()
 	if err != nil {
 		return nil, err
 	}
-	home := config.Home(os.Environ())
-	loaded := app.Config().Load(home, config.Options{Environ: os.Environ(), Folders: []string{folder}})
-	return &setup{version: version, home: home, folder: folder, loaded: loaded, logins: app.Logins(loaded)}, nil
+	loaded := o.Load(folder)
+	return &setup{Options: o, home: o.Dir(), folder: folder, loaded: loaded, logins: o.Logins(loaded)}, nil
 }
 
 // settings returns the section of config.yaml.
@@ -87,7 +94,7 @@ func (s *setup) problemsOfApproved() map[string]string {
 // usable returns the configured servers, and the folder's approved servers.
 func (s *setup) usable() ([]mcp.Server, []error) {
 	list, problems := mcp.Configured(s.loaded)
-	brought, wrong := app.PluginServers(s.loaded, []string{s.folder})
+	brought, wrong := s.Plugins(s.loaded, []string{s.folder})
 	approved, _, more := mcp.OfWorkspace(s.loaded, trust.Open(s.home), []string{s.folder})
 	for _, one := range append(brought, approved...) {
 		if _, configured := s.settings()[one.Name]; !configured {
@@ -156,20 +163,20 @@ func (s *secrets) add(values map[string]string) {
 	maps.Copy(s.values, values)
 }
 
-// Connect connects servers and waits for them. hide redacts their secrets, and end ends them.
-func Connect(ctx context.Context, loaded *config.Loaded, version string, list []mcp.Server, answer func(context.Context, *sdk.ElicitRequest) (*sdk.ElicitResult, error)) (all *mcp.Servers, hide *redact.Set, end func(), err error) {
+// connect connects servers and waits for them. hide redacts their secrets, and end ends them.
+func (o Options) connect(ctx context.Context, loaded *config.Loaded, list []mcp.Server, answer func(context.Context, *sdk.ElicitRequest) (*sdk.ElicitResult, error)) (all *mcp.Servers, hide *redact.Set, end func(), err error) {
 	dir, err := os.Getwd()
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	box := app.Box(loaded, dir, os.Stderr)
-	known := app.Secrets(loaded)
+	box := cli.Box(loaded, dir, os.Stderr)
+	known := o.Secrets(loaded)
 	maps.Copy(known, mcp.SecretsOf(list))
 	hidden := &secrets{values: known}
 	hide = redact.New(hidden.all)
 	all = mcp.New(ctx, mcp.Config{
-		Version: version, Home: loaded.Home, Dir: mcp.Dir(loaded.Home), Roots: []string{dir}, Environ: os.Environ(), Path: app.Path(loaded.Home),
-		Logins: app.Logins(loaded), Elicit: answer, Hide: hide.Text, Secret: hidden.add,
+		Version: o.Version, Home: loaded.Home, Dir: mcp.Dir(loaded.Home), Roots: []string{dir}, Environ: os.Environ(), Path: o.Path(loaded.Home),
+		Logins: o.Logins(loaded), Elicit: answer, Hide: hide.Text, Secret: hidden.add,
 		Confine: func(ctx context.Context, c *proc.Cmd, files map[string][]byte) error {
 			return box.With(sandbox.Opening{Frozen: files}).Confine(ctx, c)
 		},

@@ -14,11 +14,17 @@ import (
 	"testing"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/spf13/cobra"
 
 	"github.com/hermes-ls/hermes-ls/cli"
+	"github.com/hermes-ls/hermes-ls/config"
+	"github.com/hermes-ls/hermes-ls/extensions/mcp"
+	"github.com/hermes-ls/hermes-ls/extensions/mcp/login"
 	"github.com/hermes-ls/hermes-ls/internal/modes"
+	"github.com/hermes-ls/hermes-ls/internal/proc"
 	"github.com/hermes-ls/hermes-ls/internal/testneed"
 	"github.com/hermes-ls/hermes-ls/internal/trust"
+	"github.com/hermes-ls/hermes-ls/internal/userpath"
 )
 
 func TestMain(m *testing.M) {
@@ -69,11 +75,28 @@ func (s *shell) read(name string) string {
 	return string(data)
 }
 
+// program returns the options of the commands, without plugins.
+func program() Options {
+	return Options{
+		Home: cli.Home{
+			Version: "test",
+			Schema:  func() *config.Schema { return config.NewSchema(*mcp.Settings()) },
+			Path: func(string) userpath.Finder {
+				return func(context.Context) (string, bool) { return os.Getenv("PATH"), true }
+			},
+			Secrets: func(c *config.Loaded) map[string]string { return c.Secrets(proc.Secret) },
+		},
+		Logins:  func(c *config.Loaded) *login.Store { return login.Open(c.Home, "") },
+		Plugins: func(*config.Loaded, []string) ([]mcp.Server, []error) { return nil, nil },
+		Serve:   &cobra.Command{Use: "serve"},
+	}
+}
+
 // run runs `hermes-ls mcp` without a terminal. It returns stdout, and stderr with the error.
 func (s *shell) run(args ...string) (code int, out, errOut string) {
 	s.t.Helper()
 	var stdout, stderr bytes.Buffer
-	cmd := New("test")
+	cmd := New(program())
 	cmd.SetArgs(args)
 	cmd.SetIn(strings.NewReader(""))
 	cmd.SetOut(&stdout)

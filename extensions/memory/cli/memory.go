@@ -1,4 +1,4 @@
-// Package memorycmd is `hermes-ls memory`: it shows and edits the entries, and undoes writes.
+// Package cli is `hermes-ls memory`: it shows and edits the entries, and undoes writes.
 package cli
 
 import (
@@ -16,29 +16,28 @@ import (
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/extensions/memory"
 	"github.com/hermes-ls/hermes-ls/internal/escape"
-	"github.com/hermes-ls/hermes-ls/server/app"
 )
 
 // New returns the command.
-func New() *cobra.Command {
+func New(h cli.Home) *cobra.Command {
 	show := &cobra.Command{
 		Use: "show", Short: "Show all entries", Args: cli.NoArgs,
 		Example: "  hermes-ls memory show",
-		RunE:    showMemory,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return showMemory(h, cmd) },
 	}
 	edit := &cobra.Command{
 		Use: "edit [memory|user|project]", Short: "Edit a file with $VISUAL or $EDITOR", Args: cli.Args(cobra.MaximumNArgs(1)),
 		Long:      "Without an argument, it edits MEMORY.md. A line with only § separates entries.",
 		Example:   "  hermes-ls memory edit\n  hermes-ls memory edit project",
 		ValidArgs: memory.Target("").Enum(),
-		RunE:      editMemory,
+		RunE:      func(cmd *cobra.Command, args []string) error { return editMemory(h, cmd, args) },
 	}
 	undo := &cobra.Command{
 		Use: "undo", Short: "Undo the last write of the agent", Args: cli.NoArgs,
 		Long:    "If you have edited the file since, it changes nothing.",
 		Example: "  hermes-ls memory undo",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			name, err := memory.Undo(cmd.Context(), config.Home(os.Environ()))
+			name, err := memory.Undo(cmd.Context(), h.Dir())
 			if err != nil {
 				return err
 			}
@@ -47,7 +46,7 @@ func New() *cobra.Command {
 		},
 	}
 	return cli.Group(&cobra.Command{
-		Use: "memory", Short: "Show and edit what is kept between sessions",
+		Use: "memory", GroupID: cli.GroupSessions, Short: "Show and edit what is kept between sessions",
 		Example: "  hermes-ls memory show\n" +
 			"  hermes-ls memory edit user\n" +
 			"  hermes-ls memory undo",
@@ -55,19 +54,17 @@ func New() *cobra.Command {
 }
 
 // memoryFiles returns the enabled files, and the project of this folder.
-func memoryFiles() (map[memory.Target]memory.File, error) {
-	home := config.Home(os.Environ())
+func memoryFiles(h cli.Home) (map[memory.Target]memory.File, error) {
 	folder, err := os.Getwd()
 	if err != nil {
 		return nil, err
 	}
-	var c memory.Settings
-	app.Config().Load(home, config.Options{Environ: os.Environ(), Folders: []string{folder}}).Section(memory.Section().Name, &c)
-	return memory.Files(home, folder, c), nil
+	c := config.SectionOf[memory.Settings](h.Load(folder), memory.Section().Name)
+	return memory.Files(h.Dir(), folder, c), nil
 }
 
-func showMemory(cmd *cobra.Command, _ []string) error {
-	files, err := memoryFiles()
+func showMemory(h cli.Home, cmd *cobra.Command) error {
+	files, err := memoryFiles(h)
 	if err != nil {
 		return err
 	}
@@ -97,8 +94,8 @@ func showMemory(cmd *cobra.Command, _ []string) error {
 	return nil
 }
 
-func editMemory(cmd *cobra.Command, args []string) error {
-	files, err := memoryFiles()
+func editMemory(h cli.Home, cmd *cobra.Command, args []string) error {
+	files, err := memoryFiles(h)
 	if err != nil {
 		return err
 	}

@@ -19,10 +19,9 @@ import (
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/extensions/plugins"
 	"github.com/hermes-ls/hermes-ls/internal/escape"
-	"github.com/hermes-ls/hermes-ls/server/app"
 )
 
-func dev() *cobra.Command {
+func (o Options) dev() *cobra.Command {
 	return &cobra.Command{
 		Use: "dev NAME", Short: "Run a plugin while you write it", Args: cli.One("one argument"),
 		Long: "Starts the plugin in the sandbox, in the working directory, and shows each message. Lines of input call it:\n" +
@@ -30,7 +29,7 @@ func dev() *cobra.Command {
 			"Its changes at places that run by themselves are undone and named at the end.",
 		Example: "  hermes-ls plugin dev word-count\n  echo 'word_count_words {\"path\": \"README.md\"}' | hermes-ls plugin dev word-count",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			l, settings := loaded()
+			l, settings := o.loaded()
 			p, err := find(l.Home, args[0])
 			if err != nil {
 				return err
@@ -40,7 +39,7 @@ func dev() *cobra.Command {
 				return err
 			}
 			if p.Permissions.Files == plugins.Write {
-				box := app.Box(l, folder, cmd.ErrOrStderr())
+				box := cli.Box(l, folder, cmd.ErrOrStderr())
 				defer box.Close()
 				if _, err := box.Stand(cmd.Context(), "the plugin "+p.Name); err != nil {
 					return err
@@ -52,7 +51,7 @@ func dev() *cobra.Command {
 				if err != nil {
 					return nil, err
 				}
-				return plugins.Try(ctx, app.PluginOptions(l.Home), settings.Widen(p), settings.Of(p.Name), l.Getenv, folder, d.print)
+				return plugins.Try(ctx, o.Outside(l.Home), settings.Widen(p), settings.Of(p.Name), l.Getenv, folder, d.print)
 			}
 			return d.run(cmd.Context())
 		},

@@ -1,7 +1,8 @@
-// Package plugincmd is `hermes-ls plugin`: it lists, installs, enables and writes plugins.
+// Package cli is `hermes-ls plugin`: it lists, installs, enables and writes plugins.
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,24 +23,29 @@ import (
 	"github.com/hermes-ls/hermes-ls/extensions/plugins"
 	"github.com/hermes-ls/hermes-ls/extensions/skills"
 	"github.com/hermes-ls/hermes-ls/internal/escape"
-	"github.com/hermes-ls/hermes-ls/server/app"
 	"github.com/hermes-ls/hermes-ls/tools"
 	"github.com/hermes-ls/hermes-ls/tools/alias"
 )
 
+// Options are the parts of the program for the commands.
+type Options struct {
+	cli.Home
+	Outside func(home string) plugins.Options // outside of a session
+}
+
 // New returns the command.
-func New() *cobra.Command {
+func New(o Options) *cobra.Command {
 	return cli.Group(&cobra.Command{
-		Use: "plugin", Short: "List, install, enable and write plugins",
+		Use: "plugin", GroupID: cli.GroupExtend, Short: "List, install, enable and write plugins",
 		Example: "  hermes-ls plugin list\n" +
 			"  hermes-ls plugin create word-count\n" +
 			"  hermes-ls plugin enable word-count",
-	}, list(), install(), uninstall(), enable(), disable(), update(), create(), validate(), dev())
+	}, o.list(), o.install(), o.uninstall(), o.enable(), o.disable(), o.update(), o.create(), validate(), o.dev())
 }
 
 // loaded returns the configuration and the section of plugins.
-func loaded() (*config.Loaded, plugins.Settings) {
-	l := app.Config().Load(config.Home(os.Environ()), config.Options{Environ: os.Environ()})
+func (o Options) loaded() (*config.Loaded, plugins.Settings) {
+	l := o.Load()
 	return l, config.SectionOf[plugins.Settings](l, plugins.Section().Name)
 }
 
@@ -54,13 +60,13 @@ type line struct {
 	Error       string              `json:"error,omitempty"`
 }
 
-func list() *cobra.Command {
+func (o Options) list() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "list", Short: "List the plugins with their states", Args: cli.NoArgs,
 		Example: "  hermes-ls plugin list\n  hermes-ls plugin list --json",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			l, settings := loaded()
+			l, settings := o.loaded()
 			all, err := plugins.List(l.Home, settings)
 			if err != nil {
 				return err
@@ -100,7 +106,7 @@ func table(out io.Writer, lines []line, home string) error {
 	return w.Flush()
 }
 
-func install() *cobra.Command {
+func (o Options) install() *cobra.Command {
 	var ref string
 	var yes bool
 	cmd := &cobra.Command{
@@ -109,7 +115,7 @@ func install() *cobra.Command {
 			"permissions and findings, and confirm. Nothing of it runs, and packages that it needs are not installed.",
 		Example: "  hermes-ls plugin install owner/repo\n  hermes-ls plugin install https://example.com/plugin.git --ref 1a2b3c",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			l, _ := loaded()
+			l, _ := o.loaded()
 			from, err := skills.Locate(args[0], yes)
 			if err != nil {
 				return err
@@ -174,15 +180,15 @@ func describe(out io.Writer, p plugins.Plugin) {
 	}
 }
 
-func uninstall() *cobra.Command {
+func (o Options) uninstall() *cobra.Command {
 	return &cobra.Command{
 		Use: "uninstall NAME", Short: "Disable a plugin and move it to .archive", Args: cli.One("one argument"), Example: "  hermes-ls plugin uninstall word-count",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			l, settings := loaded()
+			l, settings := o.loaded()
 			if err := plugins.Uninstall(cmd.Context(), l.Home, args[0]); err != nil {
 				return err
 			}
-			if err := setEnabled(l.Home, settings, args[0], false); err != nil {
+			if err := o.setEnabled(l.Home, settings, args[0], false); err != nil {
 				return err
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "%s is uninstalled. Its files are in %s.\n", args[0], escape.Line(filepath.Join(plugins.Dir(l.Home), ".archive")))
@@ -192,7 +198,7 @@ func uninstall() *cobra.Command {
 }
 
 // setEnabled adds a plugin to plugins.enabled, or removes it.
-func setEnabled(home string, s plugins.Settings, name string, on bool) error {
+func (o Options) setEnabled(home string, s plugins.Settings, name string, on bool) error {
 	others := func(list []string) []string {
 		return slices.DeleteFunc(slices.Clone(list), func(one string) bool { return one == name })
 	}
@@ -201,39 +207,39 @@ func setEnabled(home string, s plugins.Settings, name string, on bool) error {
 		enabled = append(enabled, name)
 	}
 	if !slices.Equal(enabled, s.Enabled) {
-		if err := set(home, "plugins.enabled", enabled); err != nil {
+		if err := o.set(home, "plugins.enabled", enabled); err != nil {
 			return err
 		}
 	}
 	if on && slices.Contains(s.Disabled, name) {
-		return set(home, "plugins.disabled", others(s.Disabled))
+		return o.set(home, "plugins.disabled", others(s.Disabled))
 	}
 	return nil
 }
 
-func set(home, key string, list []string) error {
+func (o Options) set(home, key string, list []string) error {
 	text, err := json.Marshal(tools.OrEmpty(list))
 	if err != nil {
 		return err
 	}
-	return app.Config().Set(home, key, string(text))
+	return o.Schema().Set(home, key, string(text))
 }
 
-func enable() *cobra.Command {
+func (o Options) enable() *cobra.Command {
 	var yes bool
 	cmd := &cobra.Command{
 		Use: "enable NAME", Short: "Show a plugin's permissions, and enable it", Args: cli.One("one argument"),
 		Long: "Shows the contents and the permissions, and asks. Then it starts the plugin once in the sandbox.\n" +
 			"If a file changes, the plugin is off until you enable it again.",
 		Example: "  hermes-ls plugin enable word-count\n  hermes-ls plugin enable word-count --yes",
-		RunE:    func(cmd *cobra.Command, args []string) error { return enablePlugin(cmd, args[0], yes) },
+		RunE:    func(cmd *cobra.Command, args []string) error { return o.enablePlugin(cmd, args[0], yes) },
 	}
 	cmd.Flags().BoolVar(&yes, "yes", false, "enable it without asking")
 	return cmd
 }
 
-func enablePlugin(cmd *cobra.Command, name string, yes bool) error {
-	l, settings := loaded()
+func (o Options) enablePlugin(cmd *cobra.Command, name string, yes bool) error {
+	l, settings := o.loaded()
 	p, err := find(l.Home, name)
 	if err != nil {
 		return err
@@ -258,7 +264,7 @@ func enablePlugin(cmd *cobra.Command, name string, yes bool) error {
 	}
 	g := plugins.Grant{Sum: sum, At: time.Now().UTC(), Permissions: p.Permissions}
 	if p.Kind != plugins.Agent {
-		if g.Offer, err = plugins.Initialize(cmd.Context(), app.PluginOptions(l.Home), p, settings.Of(name), l.Getenv); err != nil {
+		if g.Offer, err = plugins.Initialize(cmd.Context(), o.Outside(l.Home), p, settings.Of(name), l.Getenv); err != nil {
 			return fmt.Errorf("the plugin %s cannot be enabled: %w. Nothing was changed. Its log is %s", name, err, plugins.LogPath(l.Home, name))
 		}
 	}
@@ -271,7 +277,7 @@ func enablePlugin(cmd *cobra.Command, name string, yes bool) error {
 	if err := plugins.SaveGrant(cmd.Context(), l.Home, name, g); err != nil {
 		return err
 	}
-	if err := setEnabled(l.Home, settings, name, true); err != nil {
+	if err := o.setEnabled(l.Home, settings, name, true); err != nil {
 		return err
 	}
 	fmt.Fprintf(out, "%s is enabled, from the next session on.", name)
@@ -339,11 +345,11 @@ func find(home, name string) (plugins.Plugin, error) {
 	return all[at], nil
 }
 
-func disable() *cobra.Command {
+func (o Options) disable() *cobra.Command {
 	return &cobra.Command{
 		Use: "disable NAME", Short: "Disable a plugin", Args: cli.One("one argument"), Example: "  hermes-ls plugin disable word-count",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			l, settings := loaded()
+			l, settings := o.loaded()
 			grants, err := plugins.Grants(l.Home)
 			if err != nil {
 				return err
@@ -353,7 +359,7 @@ func disable() *cobra.Command {
 					return err
 				}
 			}
-			if err := setEnabled(l.Home, settings, args[0], false); err != nil {
+			if err := o.setEnabled(l.Home, settings, args[0], false); err != nil {
 				return err
 			}
 			if err := plugins.RemoveGrant(cmd.Context(), l.Home, args[0]); err != nil {
@@ -365,14 +371,14 @@ func disable() *cobra.Command {
 	}
 }
 
-func update() *cobra.Command {
+func (o Options) update() *cobra.Command {
 	var yes bool
 	cmd := &cobra.Command{
 		Use: "update NAME", Short: "Update an installed plugin that was not edited", Args: cli.One("one argument"),
 		Long:    "An updated plugin is off until you enable it again.",
 		Example: "  hermes-ls plugin update word-count",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			l, _ := loaded()
+			l, _ := o.loaded()
 			all, err := plugins.Origins(l.Home)
 			if err != nil {
 				return err
@@ -409,7 +415,7 @@ func update() *cobra.Command {
 	return cmd
 }
 
-func create() *cobra.Command {
+func (o Options) create() *cobra.Command {
 	flags := map[string]*bool{}
 	cmd := &cobra.Command{
 		Use: "create NAME", Short: "Make a plugin with a tool and a test", Args: cli.One("one argument"),
@@ -466,17 +472,18 @@ func validate() *cobra.Command {
 	}
 }
 
-// Check returns the number of loaded plugins, and a sentence for each enabled plugin that is not
-// loaded.
-func Check(l *config.Loaded) (n int, problems []string) {
+// Doctor says which enabled plugins are not loaded. If no plugin is enabled, it returns nil.
+func Doctor(_ context.Context, _ cli.Home, l *config.Loaded) []cli.Finding {
 	settings := config.SectionOf[plugins.Settings](l, plugins.Section().Name)
 	if len(settings.Enabled) == 0 {
-		return 0, nil
+		return nil
 	}
 	all, err := plugins.List(l.Home, settings)
 	if err != nil {
-		return 0, []string{err.Error()}
+		return []cli.Finding{{State: cli.Note, What: "plugins", Text: err.Error()}}
 	}
+	n := 0
+	var problems []string
 	for _, p := range all {
 		if text := p.Problem(); text != "" && settings.Enables(p.Name) {
 			problems = append(problems, text)
@@ -484,5 +491,11 @@ func Check(l *config.Loaded) (n int, problems []string) {
 			n++
 		}
 	}
-	return n, problems
+	switch {
+	case len(problems) > 0:
+		return []cli.Finding{{State: cli.Note, What: "plugins", Text: strings.Join(problems, " ")}}
+	case n == 0:
+		return nil
+	}
+	return []cli.Finding{{State: cli.OK, What: "plugins", Text: fmt.Sprintf("%d enabled", n)}}
 }

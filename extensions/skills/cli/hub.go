@@ -19,7 +19,7 @@ import (
 )
 
 // searchTaps prints the matching skills of the user's taps.
-func (o Options) searchTaps(cmd *cobra.Command, home, query string) error {
+func (o program) searchTaps(cmd *cobra.Command, home, query string) error {
 	taps, err := skills.Taps(home)
 	if err != nil {
 		return err
@@ -27,17 +27,17 @@ func (o Options) searchTaps(cmd *cobra.Command, home, query string) error {
 	for _, t := range taps {
 		found, err := t.Search(cmd.Context(), home, query)
 		if err != nil {
-			fmt.Fprintf(cmd.ErrOrStderr(), "%s: %s\n", o.Plain(t.Repo), o.Plain(err.Error()))
+			fmt.Fprintf(cmd.ErrOrStderr(), "%s: %s\n", cli.Plain(t.Repo), cli.Plain(err.Error()))
 			continue
 		}
 		for _, r := range found {
-			fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", o.Plain(r.Source), o.Plain(r.Description))
+			fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", cli.Plain(r.Source), cli.Plain(r.Description))
 		}
 	}
 	return nil
 }
 
-func (o Options) publish() *cobra.Command {
+func (o program) publish() *cobra.Command {
 	var to string
 	cmd := &cobra.Command{
 		Use: "publish PATH --to GIT", Short: "Add a skill to a branch of a repository and push it", Args: cli.Args(cobra.ExactArgs(1)),
@@ -60,15 +60,15 @@ func (o Options) publish() *cobra.Command {
 				return err
 			}
 			for _, f := range found {
-				fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", f.Level, o.Plain(f.String()))
+				fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", f.Level, cli.Plain(f.String()))
 			}
 			if bad, blocked := skills.Blocked(found); blocked {
 				return fmt.Errorf("%s. Nothing was published", bad)
 			}
-			if !cli.Interactive(cmd) || !cli.Agrees(cmd, fmt.Sprintf("Push %s to %s?", name, o.Plain(to))) {
+			if !cli.Interactive(cmd) || !cli.Agrees(cmd, fmt.Sprintf("Push %s to %s?", name, cli.Plain(to))) {
 				return errors.New("nothing was published: only a user on a terminal can publish")
 			}
-			branch, err := skills.Publish(cmd.Context(), o.Load().Home, dir, name, to)
+			branch, err := skills.Publish(cmd.Context(), o.LoadHere().Home, dir, name, to)
 			if err == nil {
 				fmt.Fprintf(cmd.OutOrStdout(), "Pushed the branch %s.\n", branch)
 			}
@@ -96,7 +96,7 @@ type snapshotItem struct {
 	Ref        string `json:"ref,omitempty"` // the ref of updates
 }
 
-func (o Options) snapshot() *cobra.Command {
+func (o program) snapshot() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "snapshot", Short: "Write the list of installed skills, or install those of a list",
 		Example: "  hermes-ls skills snapshot export skills.json",
@@ -104,7 +104,7 @@ func (o Options) snapshot() *cobra.Command {
 	export := &cobra.Command{
 		Use: "export FILE", Short: "Write sources and commits of the installed skills to a file", Args: cli.Args(cobra.ExactArgs(1)), Example: "  hermes-ls skills snapshot export skills.json",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			home := o.Load().Home
+			home := o.LoadHere().Home
 			installed, err := skills.Installed(home)
 			if err != nil {
 				return err
@@ -119,7 +119,7 @@ func (o Options) snapshot() *cobra.Command {
 				}
 				address := skills.WithoutSecrets(e.Identifier)
 				if address != e.Identifier {
-					fmt.Fprintf(cmd.ErrOrStderr(), "%s: its address is written without password and parameters\n", o.Plain(name))
+					fmt.Fprintf(cmd.ErrOrStderr(), "%s: its address is written without password and parameters\n", cli.Plain(name))
 				}
 				file.Skills = append(file.Skills, snapshotItem{Name: name, Source: e.Source, Identifier: address, Category: category, Commit: commit, Ref: e.Ref()})
 			}
@@ -143,7 +143,7 @@ func (o Options) snapshot() *cobra.Command {
 	return cli.Group(cmd, export, load)
 }
 
-func (o Options) importSnapshot(cmd *cobra.Command, path string, yes bool) error {
+func (o program) importSnapshot(cmd *cobra.Command, path string, yes bool) error {
 	data, err := textfile.Read(path, 16<<20)
 	if err != nil {
 		return err
@@ -152,7 +152,7 @@ func (o Options) importSnapshot(cmd *cobra.Command, path string, yes bool) error
 	if err := json.Unmarshal(data, &file); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	home := o.Load().Home
+	home := o.LoadHere().Home
 	installed, err := skills.Installed(home)
 	if err != nil {
 		return err
@@ -160,7 +160,7 @@ func (o Options) importSnapshot(cmd *cobra.Command, path string, yes bool) error
 	failed := false
 	for _, s := range file.Skills {
 		if _, has := installed[s.Name]; has {
-			fmt.Fprintf(cmd.OutOrStdout(), "%s: exists\n", o.Plain(s.Name))
+			fmt.Fprintf(cmd.OutOrStdout(), "%s: exists\n", cli.Plain(s.Name))
 			continue
 		}
 		from, err := skills.Stored(s.Source, s.Identifier)
@@ -168,7 +168,7 @@ func (o Options) importSnapshot(cmd *cobra.Command, path string, yes bool) error
 			err = o.installOne(cmd, offer{from: from, fetch: cmp.Or(s.Commit, s.Ref), ref: s.Ref, name: s.Name, yes: yes})
 		}
 		if err != nil {
-			fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", o.Plain(s.Name), o.Plain(err.Error()))
+			fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", cli.Plain(s.Name), cli.Plain(err.Error()))
 			failed = true
 		}
 	}
@@ -186,12 +186,12 @@ func (o Options) importSnapshot(cmd *cobra.Command, path string, yes bool) error
 	return err
 }
 
-func (o Options) tap() *cobra.Command {
+func (o program) tap() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "tap", Short: "Add, list and remove repositories in which skills are searched", Example: "  hermes-ls skills tap add anthropics/skills",
 	}
 	change := func(cmd *cobra.Command, edit func([]skills.Tap) ([]skills.Tap, error)) error {
-		return skills.ChangeTaps(cmd.Context(), o.Load().Home, edit)
+		return skills.ChangeTaps(cmd.Context(), o.LoadHere().Home, edit)
 	}
 	return cli.Group(cmd, &cobra.Command{
 		Use: "add REPO [PATH]", Short: "Add a repository", Args: cli.Args(cobra.RangeArgs(1, 2)), Example: "  hermes-ls skills tap add anthropics/skills skills",
@@ -210,9 +210,9 @@ func (o Options) tap() *cobra.Command {
 	}, &cobra.Command{
 		Use: "list", Short: "List the repositories", Args: cli.NoArgs, Example: "  hermes-ls skills tap list",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			all, err := skills.Taps(o.Load().Home)
+			all, err := skills.Taps(o.LoadHere().Home)
 			for _, t := range all {
-				fmt.Fprintln(cmd.OutOrStdout(), o.Plain(t.Repo), o.Plain(t.Path))
+				fmt.Fprintln(cmd.OutOrStdout(), cli.Plain(t.Repo), cli.Plain(t.Path))
 			}
 			return err
 		},

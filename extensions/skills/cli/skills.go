@@ -1,3 +1,4 @@
+// Package cli is `hermes-ls skills`: it lists, writes, checks and installs skills.
 package cli
 
 import (
@@ -18,16 +19,20 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/escape"
 )
 
-// Skills returns the command skills.
-func Skills(o Options) *cobra.Command {
+// program makes the commands.
+type program struct{ cli.Home }
+
+// New returns the command.
+func New(h cli.Home) *cobra.Command {
+	o := program{h}
 	return cli.Group(&cobra.Command{
-		Use: "skills", Short: "List, write, check and install skills",
+		Use: "skills", GroupID: cli.GroupExtend, Short: "List, write, check and install skills",
 		Example: "  hermes-ls skills list\n  hermes-ls skills install anthropics/skills/skills/pdf",
 	}, o.list(), o.search(), o.view(), o.create(), o.validate(), o.install(), o.update(), o.audit(), o.uninstall(), o.publish(), o.snapshot(), o.tap())
 }
 
-func (o Options) find(cmd *cobra.Command) (home string, found skills.Found) {
-	loaded := o.Load()
+func (o program) find(cmd *cobra.Command) (home string, found skills.Found) {
+	loaded := o.LoadHere()
 	return loaded.Home, find(cmd.Context(), loaded)
 }
 
@@ -41,35 +46,36 @@ func find(ctx context.Context, loaded *config.Loaded) skills.Found {
 	return config.SectionOf[skills.Settings](loaded, "skills").Library(loaded.Home, folders).Find(ctx)
 }
 
-// Check describes the omitted skills, except the program's. If there are none, it returns "".
-func Check(ctx context.Context, loaded *config.Loaded) string {
+// Doctor describes the omitted skills, except the program's. If there are none, it returns nil.
+func Doctor(ctx context.Context, _ cli.Home, loaded *config.Loaded) []cli.Finding {
 	var problems []string
 	for _, s := range find(ctx, loaded).LeftOut {
 		if s.Place != skills.Bundled {
 			problems = append(problems, escape.Line(s.Path+": "+s.Problem))
 		}
 	}
-	switch n := len(problems); {
-	case n == 0:
-		return ""
-	case n > 5:
-		return fmt.Sprintf("%d left out: %s; hermes-ls skills list shows all", n, strings.Join(problems[:5], "; "))
-	default:
-		return fmt.Sprintf("%d left out: %s", n, strings.Join(problems, "; "))
+	n := len(problems)
+	if n == 0 {
+		return nil
 	}
+	text := fmt.Sprintf("%d left out: %s", n, strings.Join(problems[:min(n, 5)], "; "))
+	if n > 5 {
+		text += "; hermes-ls skills list shows all"
+	}
+	return []cli.Finding{{State: cli.Note, What: "skills", Text: text}}
 }
 
-func (o Options) print(cmd *cobra.Command, all []*skills.Skill) {
+func (o program) print(cmd *cobra.Command, all []*skills.Skill) {
 	for _, s := range all {
 		text := s.Description
 		if s.Problem != "" {
 			text = "left out: " + s.Problem + " (" + s.Path + ")"
 		}
-		fmt.Fprintf(cmd.OutOrStdout(), "%-24s %-10s %s\n", o.Plain(s.Name), s.Place, o.Plain(text))
+		fmt.Fprintf(cmd.OutOrStdout(), "%-24s %-10s %s\n", cli.Plain(s.Name), s.Place, cli.Plain(text))
 	}
 }
 
-func (o Options) list() *cobra.Command {
+func (o program) list() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "list", Short: "List the skills, and those that are left out", Args: cli.NoArgs, Example: "  hermes-ls skills list --json",
@@ -87,7 +93,7 @@ func (o Options) list() *cobra.Command {
 	return cmd
 }
 
-func (o Options) search() *cobra.Command {
+func (o program) search() *cobra.Command {
 	return &cobra.Command{
 		Use: "search WORDS", Short: "Search the skills that are here and those of taps", Args: cli.Args(cobra.MinimumNArgs(1)), Example: "  hermes-ls skills search unit tests",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -99,7 +105,7 @@ func (o Options) search() *cobra.Command {
 	}
 }
 
-func (o Options) view() *cobra.Command {
+func (o program) view() *cobra.Command {
 	return &cobra.Command{
 		Use: "view NAME [FILE]", Short: "Print a skill or one of its files", Args: cli.Args(cobra.RangeArgs(1, 2)), Example: "  hermes-ls skills view debug",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -133,7 +139,7 @@ description: Say what it does and when it applies.
 2. How to check the result, and when to stop and ask.
 `
 
-func (o Options) create() *cobra.Command {
+func (o program) create() *cobra.Command {
 	return &cobra.Command{
 		Use: "new NAME", Short: "Make a skill with an example text", Args: cli.Args(cobra.ExactArgs(1)), Example: "  hermes-ls skills new release",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -141,7 +147,7 @@ func (o Options) create() *cobra.Command {
 			if !skills.ValidNew(name) {
 				return cli.Usage(fmt.Errorf("the name %q must have 1 to 64 lower-case letters, digits and single hyphens between them", name))
 			}
-			dir := filepath.Join(o.Load().Home, "skills", name)
+			dir := filepath.Join(o.LoadHere().Home, "skills", name)
 			if _, err := os.Lstat(dir); err == nil {
 				return fmt.Errorf("%s exists already", dir)
 			}
@@ -160,7 +166,7 @@ func (o Options) create() *cobra.Command {
 
 var errFindings = errors.New("there are problems")
 
-func (o Options) validate() *cobra.Command {
+func (o program) validate() *cobra.Command {
 	var strict bool
 	cmd := &cobra.Command{
 		Use: "validate [PATH]", Short: "Check a skill, or all skills that are here", Args: cli.Args(cobra.MaximumNArgs(1)),
@@ -170,7 +176,7 @@ func (o Options) validate() *cobra.Command {
 			report := func(path string, problems []string) {
 				for _, p := range problems {
 					bad = true
-					fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", o.Plain(path), o.Plain(p))
+					fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", cli.Plain(path), cli.Plain(p))
 				}
 			}
 			if len(args) == 1 {
@@ -194,7 +200,7 @@ func (o Options) validate() *cobra.Command {
 	return cmd
 }
 
-func (o Options) install() *cobra.Command {
+func (o program) install() *cobra.Command {
 	var name, ref string
 	var yes bool
 	cmd := &cobra.Command{
@@ -226,8 +232,8 @@ type offer struct {
 }
 
 // installOne fetches a skill, shows it and installs it if the user agrees.
-func (o Options) installOne(cmd *cobra.Command, s offer) error {
-	home := o.Load().Home
+func (o program) installOne(cmd *cobra.Command, s offer) error {
+	home := o.LoadHere().Home
 	c, err := skills.Fetch(cmd.Context(), home, s.from, s.fetch)
 	if err != nil {
 		return err
@@ -248,9 +254,9 @@ func (o Options) installOne(cmd *cobra.Command, s offer) error {
 	question := fmt.Sprintf("Install it as %s?", s.name)
 	if old, has := installed[s.name]; has && !skills.SameOrigin(old.Identifier, c.From) {
 		if s.yes {
-			return fmt.Errorf("nothing was installed: %s is installed from %s. Uninstall it first, or give another name with --name", s.name, o.Plain(old.Identifier))
+			return fmt.Errorf("nothing was installed: %s is installed from %s. Uninstall it first, or give another name with --name", s.name, cli.Plain(old.Identifier))
 		}
-		question = fmt.Sprintf("Replace %s, which is from %s?", s.name, o.Plain(old.Identifier))
+		question = fmt.Sprintf("Replace %s, which is from %s?", s.name, cli.Plain(old.Identifier))
 	}
 	switch {
 	case cli.Interactive(cmd) && !s.yes:
@@ -269,32 +275,32 @@ func (o Options) installOne(cmd *cobra.Command, s offer) error {
 	return err
 }
 
-func (o Options) show(cmd *cobra.Command, c skills.Candidate) {
+func (o program) show(cmd *cobra.Command, c skills.Candidate) {
 	out := cmd.OutOrStdout()
-	fmt.Fprintf(out, "%s: %s\n", o.Plain(c.Name), o.Plain(c.Description))
-	fmt.Fprintf(out, "from %s\n", o.Plain(c.From))
+	fmt.Fprintf(out, "%s: %s\n", cli.Plain(c.Name), cli.Plain(c.Description))
+	fmt.Fprintf(out, "from %s\n", cli.Plain(c.From))
 	if c.Commit != "" {
 		fmt.Fprintf(out, "commit %s\n", c.Commit)
 	}
 	for _, f := range c.Files {
-		fmt.Fprintf(out, "  %s\n", o.Plain(f))
+		fmt.Fprintf(out, "  %s\n", cli.Plain(f))
 	}
 	if len(c.Meta.Environment) > 0 {
 		fmt.Fprintf(out, "variables: %s\n", strings.Join(c.Meta.Environment, ", "))
 	}
 	for _, f := range c.Findings {
-		fmt.Fprintf(out, "%s: %s\n", f.Level, o.Plain(f.String()))
+		fmt.Fprintf(out, "%s: %s\n", f.Level, cli.Plain(f.String()))
 	}
 }
 
 var errNotUpdated = errors.New("not all skills were updated")
 
-func (o Options) update() *cobra.Command {
+func (o program) update() *cobra.Command {
 	return &cobra.Command{
 		Use: "update [NAME]", Short: "Update installed skills that were not edited", Args: cli.Args(cobra.MaximumNArgs(1)), Example: "  hermes-ls skills update",
 		Long: "It asks on a terminal if a new version has findings or variables that the old one did not have. Without a terminal such a version is not installed.",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			home := o.Load().Home
+			home := o.LoadHere().Home
 			all, err := skills.Installed(home)
 			if err != nil {
 				return err
@@ -312,7 +318,7 @@ func (o Options) update() *cobra.Command {
 				if err != nil {
 					failed, text = true, err.Error()
 				}
-				fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", o.Plain(name), o.Plain(text))
+				fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", cli.Plain(name), cli.Plain(text))
 			}
 			if failed {
 				return errNotUpdated
@@ -323,7 +329,7 @@ func (o Options) update() *cobra.Command {
 }
 
 // updateOne updates a skill and returns a text about it.
-func (o Options) updateOne(cmd *cobra.Command, home, name string, e skills.Entry) (text string, err error) {
+func (o program) updateOne(cmd *cobra.Command, home, name string, e skills.Entry) (text string, err error) {
 	if e.Metadata["sha256"] == nil {
 		return "was installed by Hermes Agent; update it there", nil
 	}
@@ -363,7 +369,7 @@ func (o Options) updateOne(cmd *cobra.Command, home, name string, e skills.Entry
 	return "updated", nil
 }
 
-func (o Options) audit() *cobra.Command {
+func (o program) audit() *cobra.Command {
 	return &cobra.Command{
 		Use: "audit [NAME]", Short: "Scan installed skills again, and report edited ones", Args: cli.Args(cobra.MaximumNArgs(1)), Example: "  hermes-ls skills audit",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -383,11 +389,11 @@ func (o Options) audit() *cobra.Command {
 					return err
 				}
 				for _, x := range found {
-					fmt.Fprintf(cmd.OutOrStdout(), "%s: %s: %s\n", o.Plain(s.Name), x.Level, o.Plain(x.String()))
+					fmt.Fprintf(cmd.OutOrStdout(), "%s: %s: %s\n", cli.Plain(s.Name), x.Level, cli.Plain(x.String()))
 				}
 				if e, ok := installed[s.Name]; ok {
 					if err := skills.Unedited(home, e); err != nil {
-						fmt.Fprintf(cmd.OutOrStdout(), "%s: %v\n", o.Plain(s.Name), err)
+						fmt.Fprintf(cmd.OutOrStdout(), "%s: %v\n", cli.Plain(s.Name), err)
 					}
 				}
 				_, blocked := skills.Blocked(found)
@@ -399,7 +405,7 @@ func (o Options) audit() *cobra.Command {
 				}
 				if known = true; errors.Is(skills.Unedited(home, installed[name]), skills.ErrGone) {
 					bad = true
-					fmt.Fprintf(cmd.OutOrStdout(), "%s: %v\n", o.Plain(name), skills.ErrGone)
+					fmt.Fprintf(cmd.OutOrStdout(), "%s: %v\n", cli.Plain(name), skills.ErrGone)
 				}
 			}
 			if !known {
@@ -413,13 +419,13 @@ func (o Options) audit() *cobra.Command {
 	}
 }
 
-func (o Options) uninstall() *cobra.Command {
+func (o program) uninstall() *cobra.Command {
 	return &cobra.Command{
 		Use: "uninstall NAME", Short: "Move an installed skill to .archive", Args: cli.Args(cobra.ExactArgs(1)), Example: "  hermes-ls skills uninstall pdf",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			err := skills.Uninstall(cmd.Context(), o.Load().Home, args[0])
+			err := skills.Uninstall(cmd.Context(), o.LoadHere().Home, args[0])
 			if err == nil {
-				fmt.Fprintf(cmd.OutOrStdout(), "%s is uninstalled.\n", o.Plain(args[0]))
+				fmt.Fprintf(cmd.OutOrStdout(), "%s is uninstalled.\n", cli.Plain(args[0]))
 			}
 			return err
 		},

@@ -1,4 +1,4 @@
-package main
+package app_test
 
 import (
 	"context"
@@ -14,7 +14,8 @@ import (
 	"github.com/hermes-ls/hermes-ls/server/app"
 )
 
-func TestMCPFindings(t *testing.T) {
+// The doctor tells of each configured MCP server.
+func TestDoctorTellsOfServers(t *testing.T) {
 	t.Parallel()
 	s := mcp.NewServer(&mcp.Implementation{Name: "demo", Version: "1"}, nil)
 	mcp.AddTool(s, &mcp.Tool{Name: "look"}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
@@ -28,8 +29,10 @@ func TestMCPFindings(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []string
-	for _, f := range mcpFindings(t.Context(), app.Config().Load(home, config.Options{})) {
-		got = append(got, f.state+" "+f.text)
+	for _, f := range app.Doctor(t.Context(), app.Home("test"), app.Config().Load(home, config.Options{})) {
+		if f.What == "mcp" {
+			got = append(got, string(f.State)+" "+f.Text)
+		}
 	}
 	want := []string{"note mcp_servers.odd: it has neither", "note gone: not connected: cannot start /no/such/server", "ok there: 1 tool (" + web.URL + ")"}
 	for i, w := range want {
