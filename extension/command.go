@@ -24,6 +24,9 @@ type Command struct {
 	Order       int    // in all lists; equal values keep the order of extensions
 	Hidden      bool   // it is in no list
 	Alias       string // another name of the slash command, in no list; empty: none
+	// Sent says that the plugins send the slash command, without code for this row: they have it
+	// from a list that is made from the table.
+	Sent bool
 	// Run runs the slash command and returns the answer for the user, as Markdown. The
 	// model sees neither the command nor its answer. Run runs beside a turn.
 	Run func(ctx context.Context, args string) (string, error)

@@ -33,6 +33,9 @@ func TestSubcommands(t *testing.T) {
 	for _, m := range subcommand.FindAllStringSubmatch(sub, -1) {
 		got[m[1]] = m[2]
 	}
+	for _, m := range regexp.MustCompile(`(?m)^  (\w+) = "([^"]+)",$`).FindAllStringSubmatch(text(t, "lua/hermes/slash.lua"), -1) {
+		got[m[1]] = m[2]
+	}
 	if !found || len(want) < 20 || !maps.Equal(got, want) {
 		t.Errorf("commands.lua has\n%v, the table has\n%v", got, want)
 	}

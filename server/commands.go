@@ -24,7 +24,7 @@ var table = []extension.Command{
 
 	{Name: "help", Description: "List the commands", Order: 15},
 	{Name: "status", Description: "Show model, usage, mode and sandbox", Order: 20},
-	{Name: "usage", VSCode: "hermes.usage", Neovim: "usage", Title: "Usage", Description: "Show the cost of the session, of today and of the last days", Order: 25},
+	{Name: "usage", VSCode: "hermes.usage", Neovim: "usage", Sent: true, Title: "Usage", Description: "Show the cost of the session, of today and of the last days", Order: 25},
 	{Name: "model", VSCode: "hermes.model", Neovim: "model", Title: "Choose Model…", Description: "Show or choose the model", Hint: "name of a model", Order: 30},
 	{Name: "mode", VSCode: "hermes.mode", Neovim: "mode", Title: "Choose Approval Mode…", Description: "Show or choose the approval mode", Hint: "ask, careful, auto or plan", Order: 40},
 	{Name: "think", Neovim: "thinking", Description: "Show or choose how long the model thinks", Hint: "default, low, medium or high", Order: 50},

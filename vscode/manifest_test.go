@@ -220,7 +220,7 @@ var word = regexp.MustCompile(`(?m)^  (\w+): ("hermes\.[^"]+"),$`)
 func registered(t *testing.T) string {
 	t.Helper()
 	var all strings.Builder
-	for _, file := range []string{"src/commands/ask.ts", "src/commands/extend.ts", "src/commands/server.ts", "src/commands/sessions.ts", "src/commands/setup.ts", "src/extensiontree.ts", "src/sessiontree.ts", "src/review/register.ts"} {
+	for _, file := range []string{"src/commands/ask.ts", "src/commands/extend.ts", "src/commands/server.ts", "src/commands/sessions.ts", "src/commands/setup.ts", "src/extensiontree.ts", "src/sessiontree.ts", "src/review/register.ts", "src/shared/slashcommands.ts"} {
 		all.WriteString(source(t, file))
 	}
 	text := strings.ReplaceAll(all.String(), `on("`, `"hermes.changes.`)

@@ -10,7 +10,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/escape"
 )
 
-var command = extension.Command{Name: "hooks", Neovim: "hooks", Description: "Show the hooks of this session", Order: 190}
+var command = extension.Command{Name: "hooks", Neovim: "hooks", Sent: true, Description: "Show the hooks of this session", Order: 190}
 
 // Table holds the rows of the command table.
 var Table = []extension.Command{command}

@@ -8,7 +8,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/extension"
 )
 
-var command = extension.Command{Name: "plugins", Neovim: "plugins", Description: "Show the plugins of this session", Order: 192}
+var command = extension.Command{Name: "plugins", Neovim: "plugins", Sent: true, Description: "Show the plugins of this session", Order: 192}
 
 // Table holds the rows of the command table.
 var Table = []extension.Command{command}

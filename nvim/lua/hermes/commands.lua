@@ -618,10 +618,6 @@ M.sub = {
     run = choose(protocol.category.mode),
     complete = values(protocol.category.mode),
   },
-  usage = {
-    description = "Show the cost of the session, of today and of the last days",
-    run = slash("usage"),
-  },
   export = {
     description = "Write the session to a file, without keys",
     run = export,
@@ -682,14 +678,6 @@ M.sub = {
     end),
     complete = fixed({ "forget", "open" }),
   },
-  plugins = {
-    description = "Show the plugins of this session",
-    run = slash("plugins"),
-  },
-  hooks = {
-    description = "Show the hooks of this session",
-    run = slash("hooks"),
-  },
   trust = {
     description = "Show what the folder brings; trust it, or approve an MCP server",
     run = slash("trust"),
@@ -736,6 +724,10 @@ M.sub = {
     end,
   },
 }
+
+for name, description in pairs(require("hermes.slash")) do
+  M.sub[name] = { description = description, run = slash(name) }
+end
 
 --- Splits the arguments of :Hermes into a subcommand and its arguments.
 ---@param line string

@@ -6,6 +6,7 @@ import { Command } from "../protocol";
 import { folders } from "../sessions";
 import { command } from "./guard";
 import { program } from "./program";
+import { slashCommands } from "../shared/slashcommands";
 import * as show from "../show";
 import { argumentsOf } from "../words";
 
@@ -14,7 +15,7 @@ export function registerExtend(context: vscode.ExtensionContext, hermes: Hermes,
   return [
     command("hermes.mcp.add", () => addServer(context)),
     command("hermes.skill.install", () => installSkill(context)),
-    command("hermes.usage", () => chat.ask("/usage")),
+    ...Object.entries(slashCommands).map(([name, text]) => command(name, () => chat.ask(text))),
     command("hermes.session.export", () => exportSession(context, hermes)),
   ];
 }
