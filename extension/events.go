@@ -96,6 +96,8 @@ type Prompt struct {
 	Typed     string // the text typed by the user; a command may have expanded it to Text
 	Own       string // part of Text written by the user; empty: all of it
 	Note      bool   // hermes-ls has written it, not the user
+	// Given are the addresses of the resources whose text the client has sent with the prompt.
+	Given []string
 }
 
 // Referring returns the text whose references are expanded. The output of a program or a server

@@ -206,8 +206,18 @@ func beforePrompt(ctx context.Context, x *Session, in agent.Input) (added []stri
 	if x.record.draft() {
 		added = events.SessionStart(ctx, eventOf(x))
 	}
-	more, attached, block := events.Prompt(ctx, extension.Prompt{SessionID: x.id, Text: in.Text, Typed: in.TypedText(), Own: in.Own, Note: in.Note})
+	more, attached, block := events.Prompt(ctx, extension.Prompt{SessionID: x.id, Text: in.Text, Typed: in.TypedText(), Own: in.Own, Note: in.Note, Given: given(in.Context)})
 	return append(added, more...), attached, block
+}
+
+// given returns the addresses of the resources that have a text.
+func given(all []agent.Resource) (addresses []string) {
+	for _, r := range all {
+		if r.Text != "" {
+			addresses = append(addresses, r.URI)
+		}
+	}
+	return addresses
 }
 
 func eventOf(x *Session) extension.SessionEvent {

@@ -46,11 +46,11 @@ step("mentions of a file and of the selection go with the message", async () => 
   await box().pressSequentially("Compare @note");
   await editor.chat.getByRole("option", { name: /a note\.md/ }).waitFor();
   await box().press("Enter");
-  await becomes("Compare @docs/a note.md ", () => box().inputValue());
+  await becomes('Compare @"docs/a note.md" ', () => box().inputValue());
   await box().pressSequentially("with @sel");
   await editor.chat.getByRole("option", { name: /selection/ }).waitFor();
   await box().press("Tab");
-  await becomes("Compare @docs/a note.md with @selection ", () => box().inputValue());
+  await becomes('Compare @"docs/a note.md" with @selection ', () => box().inputValue());
   await box().evaluate((area, more) => {
     area.value += more;
     area.dispatchEvent(new InputEvent("input", { bubbles: true }));
@@ -58,6 +58,7 @@ step("mentions of a file and of the selection go with the message", async () => 
   await box().press("Enter");
   await answered("They differ.");
   await becomes(["docs/a note.md", "pricing.py#L1-L2"], () => lastUser().locator(".mention").allTextContents());
+  assert.equal(await editor.chat.getByText("is not attached").count(), 0);
 });
 
 step("a mention leads to its file", async () => {

@@ -20,6 +20,16 @@ type Reference struct {
 	Text        string // as it stands in the prompt
 	// Mention: it stands without a kind, as @src/main.go, and could be something else.
 	Mention bool
+	// Link is the name in a client's link to a file, [@NAME](URI). Value is the URI then.
+	Link string
+}
+
+// Shown returns the reference as users read it.
+func (r Reference) Shown() string {
+	if r.Link == "" {
+		return r.Text
+	}
+	return "@" + r.Link
 }
 
 // IsFile reports whether the reference is a whole file.
@@ -40,12 +50,16 @@ const (
 var kinds = []string{kindFile, kindFolder, kindGit, kindURL, kindSymbol}
 
 var (
-	start = lazyregexp.New(`@(?:(file|folder|git|url|symbol):("[^"\n]+"|[^\s"]+)|(diff|staged|problems)\b)`)
+	// quoted names have \" for a quotation mark. A backslash before another character is one.
+	start = lazyregexp.New(`@(?:(file|folder|git|url|symbol):("(?:\\"|[^"\n])+"|[^\s"]+)|(diff|staged|problems)\b)`)
 	lines = lazyregexp.New(`^(.+?):(\d{1,9})(?:-(\d{1,9}))?$`)
 	after = lazyregexp.New(`^:(\d{1,9})(?:-(\d{1,9}))?`)
 	// mention is a path alone; hashed are its lines in the notation of repository web pages.
-	mention = lazyregexp.New(`^@("[^"\n]+"|[^\s"@(]+)`)
-	hashed  = lazyregexp.New(`^(.+?)#L(\d{1,9})(?:-L?(\d{1,9}))?$`)
+	mention = lazyregexp.New(`^@("(?:\\"|[^"\n])+"|[^\s"@(]*/[^\s"@(]*(?:\([^\s"'@()]*\)[^\s"@(]*)*|[^\s"@(]+)`)
+	// link is what a client's mention of a file becomes. Its name may have brackets, its URI pairs of them.
+	link        = lazyregexp.New(`^@((?:[^\[\n]|\[[^@\n])+?)\]\(([A-Za-z][A-Za-z0-9+.-]*:[^()\s]*(?:\([^()\s]*\)[^()\s]*)*)\)`)
+	afterQuoted = lazyregexp.New(`^(?::\d{1,9}(?:-\d{1,9})?|#L\d{1,9}(?:-L?\d{1,9})?)`)
+	hashed      = lazyregexp.New(`^(.+?)#L(\d{1,9})(?:-L?(\d{1,9}))?$`)
 	// likeFile matches names that can only be files.
 	likeFile = lazyregexp.New(`^(\.{1,2}/|~/|/)|/[^/]*\.[A-Za-z0-9]+$|^[^/]+\.[A-Za-z0-9]{1,5}$|/$`)
 )
@@ -99,7 +113,9 @@ func inLine(line string) (all []Reference) {
 			continue
 		}
 		r, size := Reference{}, 1
-		if m := start.FindStringSubmatchIndex(rest); m != nil && m[0] == 0 && !(m[6] >= 0 && goesOn(rest[m[1]:])) {
+		if m := link.FindStringSubmatch(rest); m != nil && strings.HasSuffix(line[:at], "[") {
+			r, size = linked(m), len(m[0])
+		} else if m := start.FindStringSubmatchIndex(rest); m != nil && m[0] == 0 && !(m[6] >= 0 && goesOn(rest[m[1]:])) {
 			r, size = referenceAt(rest, m)
 		} else {
 			r, size = mentionAt(rest)
@@ -131,6 +147,38 @@ func goesOn(text string) bool {
 	return len(text) > 1 && strings.ContainsRune("./-", rune(text[0])) && (text[1] == '_' || unicode.IsLetter(rune(text[1])) || unicode.IsDigit(rune(text[1])))
 }
 
+// linked returns the file of a link. If the link leads to a part of a file or to something else, the
+// kind is "": the client has attached the part, and the rest is no file.
+func linked(m []string) Reference {
+	if !strings.HasPrefix(m[2], "file:") || strings.Contains(m[2], "#") {
+		return Reference{}
+	}
+	return Reference{Kind: kindFile, Value: m[2], Text: m[0], Mention: true, Link: m[1]}
+}
+
+// unquoted returns a name without its quotation marks.
+func unquoted(name string) string {
+	name = strings.TrimSuffix(strings.TrimPrefix(name, `"`), `"`)
+	return strings.ReplaceAll(name, `\"`, `"`)
+}
+
+// brackets have the opening bracket of each closing one.
+var brackets = map[byte]string{')': "(", ']': "[", '}': "{", '>': "<"}
+
+// withoutEnd returns a name without the characters at its end that belong to the sentence. A closing
+// bracket whose opening one is in the name belongs to the name, except in a Markdown link.
+func withoutEnd(name, sentence string) string {
+	for name != "" {
+		last := name[len(name)-1]
+		opening, closes := brackets[last]
+		if !strings.ContainsRune(sentence, rune(last)) || closes && !strings.Contains(name, "](") && strings.Count(name, opening) >= strings.Count(name, string(last)) {
+			break
+		}
+		name = name[:len(name)-1]
+	}
+	return name
+}
+
 // mentionAt reads a path at the start of text. If there is none, its kind is "".
 func mentionAt(text string) (r Reference, size int) {
 	m := mention.FindStringSubmatch(text)
@@ -138,9 +186,17 @@ func mentionAt(text string) (r Reference, size int) {
 		return r, 1
 	}
 	size = len(m[0])
-	value, quoted := strings.CutPrefix(m[1], `"`)
-	if value = strings.TrimSuffix(value, `"`); !quoted {
-		trimmed := strings.TrimRight(value, ".,;:!?)]}'`>*")
+	value, isQuoted := m[1], strings.HasPrefix(m[1], `"`)
+	if isQuoted {
+		value = unquoted(value)
+		place := ""
+		if at := afterQuoted.FindStringSubmatch(text[size:]); at != nil {
+			place = at[0]
+		}
+		value += place
+		size += len(place)
+	} else {
+		trimmed := withoutEnd(value, ".,;:!?)]}'`>*")
 		size -= len(value) - len(trimmed)
 		value = trimmed
 	}
@@ -169,14 +225,14 @@ func referenceAt(text string, m []int) (r Reference, size int) {
 	r.Kind, r.Value, size = text[m[2]:m[3]], text[m[4]:m[5]], m[1]
 	var at []string
 	if strings.HasPrefix(r.Value, `"`) {
-		r.Value = strings.Trim(r.Value, `"`)
+		r.Value = unquoted(r.Value)
 		if r.Kind == kindFile {
 			if at = after.FindStringSubmatch(text[size:]); at != nil {
 				size += len(at[0])
 			}
 		}
 	} else {
-		trimmed := strings.TrimRight(r.Value, ".,;:!?)]}'`")
+		trimmed := withoutEnd(r.Value, ".,;:!?)]}'`")
 		size -= len(r.Value) - len(trimmed)
 		r.Value = trimmed
 		if found := lines.FindStringSubmatch(r.Value); r.Kind == kindFile && found != nil {

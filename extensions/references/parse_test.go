@@ -27,6 +27,13 @@ func TestParse(t *testing.T) {
 		"````go\n```\n@file:a\n````\n@file:b": "file b",
 		"@file:a @file:a":                     "file a",
 		"[@file:x](y)":                        "file x](y",
+		"Read [@docs/a note.md](file:///w/docs/a%20note.md), @b.md":         "file file:///w/docs/a%20note.md|file b.md",
+		"[@a [1](2).md](file:///w/a%20[1](2).md) [@ü.md](file:///w/ü.md)":   "file file:///w/a%20[1](2).md|file file:///w/ü.md",
+		"[@a b.go#L1-L2](file:///w/a%20b.go#L1-L2) [@x y](https://x.dev/a)": "",
+		`@"docs/a note.md":3-9 @"a b.go"#L3, @"a b.go:4"`:                   "file docs/a note.md 3-9|file a b.go 3-0|file a b.go 4-0",
+		`@"a \"b\".md" @file:"c \"d\".md":2 @"C:\my dir\"`:                  `file a "b".md|file c "d".md 2-0|file C:\my dir\`,
+		"@app/(auth)/[id]/page.tsx (@app/[id], @docs/ü.md).":                "file app/(auth)/[id]/page.tsx|file app/[id]|file docs/ü.md",
+		"@file:app/(auth) (@file:a.go) @docs/a(1).md":                       "file app/(auth)|file a.go|file docs/a(1).md",
 	} {
 		var got []string
 		for _, r := range Parse(prompt) {
@@ -53,7 +60,7 @@ func FuzzParse(f *testing.F) {
 			}
 			seen[r.Text] = true
 			valued := r.Kind != kindDiff && r.Kind != kindStaged && r.Kind != kindProblems
-			if valued != (r.Value != "") || !strings.Contains(r.Text, r.Value) || r.First < 0 || r.Last < 0 || r.Kind != kindFile && r.First > 0 {
+			if valued != (r.Value != "") || !strings.Contains(strings.ReplaceAll(r.Text, `\"`, `"`), r.Value) || r.First < 0 || r.Last < 0 || r.Kind != kindFile && r.First > 0 {
 				t.Errorf("%+v in %q", r, prompt)
 			}
 		}

@@ -12,6 +12,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -72,14 +73,18 @@ func (x *instance) expand(ctx context.Context, p extension.Prompt) (d extension.
 		window = usual
 	}
 	used := 0
+	given := x.paths(p.Given)
 	for i, r := range all {
+		if abs, err := x.session.Files.Abs(r.Value); r.Link != "" && err == nil && slices.Contains(given, abs) {
+			continue
+		}
 		a, err := extension.Attachment{}, error(nil)
 		if i < most {
 			a, err = x.read(ctx, r)
 		} else {
 			err = fmt.Errorf("a prompt can have %d references", most)
 		}
-		if err != nil && r.Mention && !x.fileLike(ctx, r.Value) {
+		if err != nil && r.Mention && r.Link == "" && !x.fileLike(ctx, r.Value) {
 			continue // a name of a user, a package or the like
 		}
 		if n := tokens.Estimate(a.Text); err == nil && used+n > window/2 {
@@ -88,8 +93,8 @@ func (x *instance) expand(ctx context.Context, p extension.Prompt) (d extension.
 			used += n
 		}
 		if err != nil {
-			a = extension.Attachment{Name: r.Text, Text: "Not attached: " + sentence(err.Error())}
-			x.session.Notify(fmt.Sprintf("%s is not attached: %s", r.Text, sentence(forUser(err))))
+			a = extension.Attachment{Name: r.Shown(), Text: "Not attached: " + sentence(err.Error())}
+			x.session.Notify(fmt.Sprintf("%s is not attached: %s", r.Shown(), sentence(forUser(err))))
 		}
 		if x.session.Redact != nil {
 			a.Text = x.session.Redact(a.Text)
@@ -100,6 +105,16 @@ func (x *instance) expand(ctx context.Context, p extension.Prompt) (d extension.
 		x.session.Notify(fmt.Sprintf("The references of this prompt have about %d tokens, more than a quarter of the context window.", used))
 	}
 	return d, nil
+}
+
+// paths returns the absolute paths of the files at some addresses.
+func (x *instance) paths(addresses []string) (all []string) {
+	for _, address := range addresses {
+		if abs, err := x.session.Files.Abs(address); err == nil {
+			all = append(all, abs)
+		}
+	}
+	return all
 }
 
 // sentence ends a text with a period, if it has no end.

@@ -139,6 +139,7 @@ func TestMentions(t *testing.T) {
 	b.check("@docs/", "files in docs\ndocs/a.md")
 	b.check("@wide.txt", "wide.txt\n1|hi")
 	b.check("@ann @types/node @angular/core me@docs/a.md @Override `@docs/a.md` @app.get('/')")
+	b.check(`@"my docs/b.md":1-1`, "my docs/b.md, lines 1-1\n1|b\n")
 	for prompt, want := range map[string]string{
 		"@docs/b.md": "docs/b.md", "@docs/none": "docs/none", "@none.md": "none.md", "@../x.md": "outside", "@.env": "secrets", "@~/x": "~/x", "@none/": "none",
 	} {
@@ -146,6 +147,29 @@ func TestMentions(t *testing.T) {
 		if len(got) != 1 || !strings.Contains(got[0], "\nNot attached: ") || !strings.Contains(got[0], want) || len(b.notices) != 1 || !strings.Contains(b.notices[0], want) {
 			t.Errorf("%s: %q, %q", prompt, got, b.notices)
 		}
+	}
+}
+
+// A client's link to a file is attached by its address, whatever its name is, and only if the client
+// has not sent the text.
+func TestLinksOfClients(t *testing.T) {
+	t.Parallel()
+	const name = `docs/a "note" [1](ü).md`
+	b := newBed(t, map[string]string{name: "one\n", "docs/a": "wrong\n"})
+	address := "file://" + filepath.ToSlash(b.dir) + "/docs/a%20%22note%22%20[1]%28%C3%BC%29.md"
+	link := "[@" + name + "](" + address + ")"
+	b.check("Read "+link+" and [@a](file:///elsewhere/x.go#L3).", name+"\n1|one\n")
+	if b.notices != nil {
+		t.Errorf("notices: %q", b.notices)
+	}
+	b.check(`@"docs/a \"note\" [1](ü).md"`, name+"\n1|one\n")
+	got := b.expand("[@my note.md](file://" + filepath.ToSlash(b.dir) + "/my%20note.md)")
+	if len(got) != 1 || !strings.HasPrefix(got[0], "@my note.md\nNot attached: ") || len(b.notices) != 1 || !strings.HasPrefix(b.notices[0], "@my note.md is not attached: ") {
+		t.Errorf("a missing file: %q, %q", got, b.notices)
+	}
+	d, err := b.x.expand(t.Context(), extension.Prompt{Text: link, Given: []string{address}})
+	if err != nil || len(d.Attached) != 0 {
+		t.Errorf("with its text: %v, %v", d.Attached, err)
 	}
 }
 

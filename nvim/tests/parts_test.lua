@@ -186,6 +186,43 @@ T["mentions of files become resources, those of the server stay words"] = functi
   same(context.unlinked({ "See [@a.py](file:///w/a.py) and [b](c)" }), { "See @a.py and [b](c)" })
 end
 
+T["mentions have names with spaces, quotes, brackets and other letters"] = function()
+  local dir = vim.fn.tempname()
+  vim.fn.mkdir(dir .. "/docs", "p")
+  local names = { "docs/a note.md", "docs/ü.md", "docs/a(1).md", "docs/[id].md" }
+  for _, name in ipairs(names) do
+    vim.fn.writefile({ "x" }, dir .. "/" .. name)
+  end
+  local function shape(text)
+    return vim.tbl_map(function(b)
+      return b.text or { b.name, vim.uri_to_fname(b.uri) }
+    end, context.blocks(text, dir))
+  end
+  local function file(name)
+    return { name, dir .. "/" .. name }
+  end
+  same(
+    shape('See @"docs/a note.md", (@docs/ü.md) and @docs/[id].md.'),
+    { "See ", file(names[1]), ", (", file(names[2]), ") and ", file(names[4]), "." }
+  )
+  same(shape('@"docs/a(1).md"'), { file(names[3]) })
+  for _, text in ipairs({
+    "@docs/a(1).md",
+    '@"docs/a note.md":1-2',
+    "@docs/ü.md#L1",
+    '@file:"docs/a note.md"',
+    '@"none.md"',
+    '@"a \\"b\\".md"',
+    '@"',
+  }) do
+    same(shape(text), { text }) -- the server reads them
+  end
+  same(
+    context.unlinked({ "[@docs/a note.md](file:///w/docs/a%20note.md), [@a [1].md](file:///w/a%20[1].md) [@docs/ü.md](file:///w/x)" }),
+    { '@"docs/a note.md", @"a [1].md" @docs/ü.md' }
+  )
+end
+
 T["a statusline runs nothing of a title"] = function()
   local session = {
     asking = 0,

@@ -189,9 +189,15 @@ func pictureOf(i int, encoded string) ([]byte, error) {
 func mention(name, uri string) string {
 	if name == "" {
 		name = lastPart(uri)
+		if plain, err := url.PathUnescape(name); err == nil {
+			name = plain
+		}
 	}
-	return "[@" + name + "](" + uri + ")"
+	return "[@" + name + "](" + inLink.Replace(uri) + ")"
 }
+
+// inLink encodes the characters that end the address of a Markdown link. Some clients do not.
+var inLink = strings.NewReplacer(" ", "%20", "(", "%28", ")", "%29")
 
 func lastPart(uri string) string {
 	return uri[strings.LastIndexByte(strings.TrimRight(uri, "/"), '/')+1:]

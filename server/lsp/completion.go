@@ -21,8 +21,8 @@ type completions struct {
 	chats *chats
 }
 
-// begun is the start of a reference before the cursor.
-var begun = lazyregexp.New(`(?:^|[\s(])(@(?:(file|folder):)?([^\s@"]*))$`)
+// begun is the start of a reference before the cursor. A name in quotes may have spaces.
+var begun = lazyregexp.New(`(?:^|[\s(])(@(?:(file|folder):)?("[^"]*|[^\s@"]*))$`)
 
 // references are the references of prompts.
 var references = []struct{ text, detail string }{
@@ -81,27 +81,48 @@ func (x completions) items(ctx context.Context, p *lsp.CompletionParams) (items 
 		return nil
 	}
 	start := protocol.Position(textenc.PositionAt(doc.Text, cursor-len(m[1]), encoding))
-	edit := func(label string, kind int, detail, text string) completionItem {
-		return completionItem{label, kind, detail, text, textEdit{protocol.Range{Start: start, End: protocol.Position(at)}, text}}
+	edit := func(label string, kind int, detail, filter, text string) completionItem {
+		return completionItem{label, kind, detail, filter, textEdit{protocol.Range{Start: start, End: protocol.Position(at)}, text}}
 	}
-	if m[2] == "" {
+	typed, isQuoted := strings.CutPrefix(m[3], `"`)
+	if m[2] == "" && !isQuoted {
 		for _, r := range references {
 			if strings.HasPrefix(r.text, m[1]) {
-				items = append(items, edit(r.text, kindKeyword, r.detail, r.text))
+				items = append(items, edit(r.text, kindKeyword, r.detail, r.text, r.text))
 			}
 		}
-		return items
+		if typed == "" {
+			return items
+		}
 	}
-	for _, name := range x.paths(ctx, m[3]) {
+	prefix := m[1][:len(m[1])-len(m[3])]
+	for _, name := range x.paths(ctx, typed) {
 		kind := kindFile
 		if strings.HasSuffix(name, "/") {
 			kind = kindFolder
 		} else if m[2] == "folder" {
 			continue
 		}
-		items = append(items, edit(name, kind, "", "@"+m[2]+":"+name))
+		filter := prefix + m[3][:len(m[3])-len(typed)] + name // clients compare it with the typed text
+		items = append(items, edit(name, kind, "", filter, prefix+quoted(name)))
 	}
 	return items
+}
+
+// plain matches names that end where their word ends.
+var plain = lazyregexp.New(`^[^\s"@()]*[^\s"@().,;:!?\]}'\x60>*]$`)
+
+// quoted returns a name as a reference has it. In a name with spaces and the like, it is in quotes,
+// which stay open after a folder for the rest of the path.
+func quoted(name string) string {
+	if plain.MatchString(name) {
+		return name
+	}
+	name = `"` + strings.ReplaceAll(name, `"`, `\"`)
+	if strings.HasSuffix(name, "/") {
+		return name
+	}
+	return name + `"`
 }
 
 // mostPaths limits the paths of a list.

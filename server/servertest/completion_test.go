@@ -14,7 +14,7 @@ import (
 // References are completed in the chat document, and nowhere else.
 func TestCompletion(t *testing.T) {
 	t.Parallel()
-	files := map[string]string{"src/main.go": "x", "src/more/y.go": "y", "top.txt": "t", ".hidden": "h"}
+	files := map[string]string{"src/main.go": "x", "src/more/y.go": "y", "top.txt": "t", ".hidden": "h", "docs/a note [1].md": "n", "my docs/ü.md": "u"}
 	with(t, servertest.Options{Files: files}, func(t *testing.T, e *servertest.Editor, _ *fakemodel.Model) {
 		var opened protocol.ChatOpenResult
 		if err := e.Command(protocol.CommandChatOpen, nil, &opened); err != nil {
@@ -57,8 +57,9 @@ func TestCompletion(t *testing.T) {
 			return texts
 		}
 		for text, want := range map[string]string{
-			"@sta": "@staged", "@f": "@file: @folder:", "@file:": "@file:src/ @file:top.txt", "@file:src/m": "@file:src/main.go @file:src/more/",
-			"@folder:src/": "@folder:src/more/", "word": "", "a@file:": "", "@file:../": "",
+			"@sta": "@staged", "@f": "@file: @folder:", "@file:": `@file:docs/ @file:"my docs/ @file:src/ @file:top.txt`, "@file:src/m": "@file:src/main.go @file:src/more/",
+			"@folder:src/": "@folder:src/more/", "word": "", "a@file:": "", "@file:../": "", "@top": "@top.txt", "@docs/a": `@"docs/a note [1].md"`, `@file:"docs/a no`: `@file:"docs/a note [1].md"`,
+			`@"my docs/`: `@"my docs/ü.md"`, `@"my docs/ü.md"`: "",
 		} {
 			if got := strings.Join(complete(opened.URI, text), " "); got != want {
 				t.Errorf("%s: %s, want %s", text, got, want)

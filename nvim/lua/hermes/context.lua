@@ -87,6 +87,42 @@ end
 --- References that stay text: the server expands them.
 local expanded_by_server = { "problems", "diff", "staged", "file:", "folder:", "symbol:", "git:", "url:" }
 
+--- Returns the name after the “@” at start, and where it ends. If it is none, or the server reads it, it returns nil. A name with
+--- spaces, brackets and the like is in quotes.
+---@param text string
+---@param start integer
+---@return string? word
+---@return integer stop
+local function mention_at(text, start)
+  local word, stop = text:match('^"([^"\n]*)"()', start + 1)
+  if not word or word == "" or word:sub(-1) == "\\" then -- an escaped quotation mark: the server reads it
+    word = text:match('^([^%s@"(]+)', start + 1)
+    if not word then
+      return nil, start
+    end
+    word = word:gsub("[.,;:!?)%]}'`>*]+$", "")
+    stop = start + #word + 1
+  end
+  stop = stop - 1
+  local next = text:sub(stop + 1, stop + 2)
+  local kind = word:match("^%a+:") or word .. (next:sub(1, 1) == ":" and ":" or "")
+  if vim.list_contains(expanded_by_server, kind) or next:find("^[#(]") or next:find("^:%d") then
+    return nil, stop
+  end
+  return word, stop
+end
+
+--- A name as a mention has it: in quotes if its word would end before it.
+---@param name string
+---@return string
+local function quoted(name)
+  if name:find('^[^%s"@()]*[^%s"@().,;:!?%]}\'`>*]$') then
+    return name
+  end
+  name = '"' .. name:gsub('"', '\\"')
+  return name:sub(-1) == "/" and name or name .. '"' -- a path goes on after a folder
+end
+
 --- A message as blocks: its text, with what “@file”, “@selection”, “@diagnostics” and
 --- “@path” point at in their places.
 ---@param text string
@@ -97,23 +133,21 @@ function M.blocks(text, root, buf)
   local blocks = {} ---@type hermes.ContentBlock[]
   local from, at = 1, 1
   while true do
-    local start, stop, word = text:find("@([%w%._%-/]+)", at)
+    local start = text:find("@", at, true)
     if not start then
       break
     end
-    word = word:gsub("%.+$", "")
-    local alone = start == 1 or text:sub(start - 1, start - 1):find("%s")
-    local expanded = vim.list_contains(expanded_by_server, word)
-      or text:sub(stop + 1, stop + 1) == ":" and vim.list_contains(expanded_by_server, word .. ":")
-    local block = alone and not expanded and pointed_at(word, root, buf)
+    local word, stop = mention_at(text, start)
+    local alone = start == 1 or text:sub(start - 1, start - 1):find("[%s(]")
+    local block = alone and word and pointed_at(word, root, buf)
     if block then
       if start > from then
         table.insert(blocks, { type = "text", text = text:sub(from, start - 1) })
       end
       table.insert(blocks, block)
-      from = start + 1 + #word
+      from = stop + 1
     end
-    at = stop + 1
+    at = math.max(start, stop) + 1
   end
   if from <= #text then
     table.insert(blocks, { type = "text", text = text:sub(from) })
@@ -126,7 +160,10 @@ end
 ---@return string[]
 function M.unlinked(lines)
   return vim.tbl_map(function(line)
-    return (line:gsub("%[(@[^%]]+)%]%([^)%s]+%)", "%1"))
+    local plain = line:gsub("%[@(.-)%]%(%a[%w+.-]*:[^()%s]*%)", function(name)
+      return "@" .. quoted(name)
+    end)
+    return plain
   end, lines)
 end
 
@@ -159,7 +196,7 @@ end
 function M.complete(findstart, base)
   if findstart == 1 then
     local before = vim.api.nvim_get_current_line():sub(1, vim.api.nvim_win_get_cursor(0)[2])
-    local start = before:find("@[%w%._%-/:]*$") or before:find("^/%S*$")
+    local start = before:find('@%a*:?"[^"]*$') or before:find('@[^%s@"]*$') or before:find("^/%S*$")
     return start and start - 1 or -3
   end
   local view = require("hermes.view").of(vim.api.nvim_get_current_buf())
@@ -187,17 +224,17 @@ function M.complete(findstart, base)
       table.insert(found, "@" .. word)
     end
   end
-  local kind, rest = base:match("^@(%a+):(.*)$")
+  local kind, rest = base:match('^@(%a+):"?(.*)$')
   if kind == "file" or kind == "folder" then
     for _, path in ipairs(paths(root, rest)) do
       if kind == "file" or path:sub(-1) == "/" then
-        table.insert(found, ("@%s:%s"):format(kind, path))
+        table.insert(found, ("@%s:%s"):format(kind, quoted(path)))
       end
     end
     return found
   end
-  for _, path in ipairs(paths(root, base:sub(2))) do
-    table.insert(found, "@" .. path)
+  for _, path in ipairs(paths(root, (base:gsub('^@"?', "")))) do
+    table.insert(found, "@" .. quoted(path))
   end
   return found
 end

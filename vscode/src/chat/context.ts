@@ -2,18 +2,19 @@ import * as vscode from "vscode";
 
 import type { ContentBlock } from "../protocol";
 import type { Attachment } from "../shared/messages";
-import { pieces } from "./mentions";
+import { quoted as inQuotes } from "../shared/mention";
+import { pieces, written } from "./mentions";
 
 /** How much of a selection or of a list of problems goes with a prompt, in characters. */
 const maxText = 200_000;
 
 /** blocks returns a prompt as the protocol has it: text and mentions in their order, then the attachments. */
 export async function blocks(text: string, mentions: readonly string[], attachments: readonly Attachment[]): Promise<ContentBlock[]> {
-  const mentioned = attachments.filter((a) => text.includes(`@${a.name}`));
+  const mentioned = attachments.filter((a) => text.includes(`@${a.name}`) || text.includes(`@${inQuotes(a.name)}`));
   const found: ContentBlock[] = [];
   for (const p of pieces(text, [...mentions, ...mentioned.map((a) => a.name)])) {
     const block = "mention" in p ? await mention(p.mention, mentioned) : undefined;
-    found.push(block ?? { type: "text", text: "mention" in p ? `@${p.mention}` : p.text });
+    found.push(block ?? { type: "text", text: written(p) });
   }
   return [...joined(found), ...attachments.filter((a) => !mentioned.includes(a)).map(attached)];
 }

@@ -11,6 +11,7 @@ import type {
   ToolCallLocation,
   ToolCallStatus,
 } from "../protocol";
+import { linkTo } from "./mention";
 import type { Ask, Look, Queued, Server, Session, Time, Way, WhenBusy } from "./messages";
 
 export interface State {
@@ -161,9 +162,9 @@ export function blockText(block: ContentBlock): string {
     case "text":
       return block.text ?? "";
     case "resource_link":
-      return `[@${block.name || lastPart(block.uri ?? "")}](${block.uri ?? ""})`;
+      return linkTo(block.name, block.uri ?? "");
     case "resource":
-      return `[@${lastPart(block.resource?.uri ?? "")}](${block.resource?.uri ?? ""})`;
+      return linkTo(undefined, block.resource?.uri ?? "");
   }
   return "";
 }

@@ -1,6 +1,7 @@
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import type { AvailableCommand, SessionConfigOption } from "../protocol";
 import { fromFiles, urisOf } from "./attachments";
+import { quoted } from "../shared/mention";
 import { accepted, completing, isWhole, suggestions, type Completing, type Suggestion } from "./completion";
 import { plural } from "../shared/format";
 import { keep, kept, post } from "./host";
@@ -302,7 +303,7 @@ function useCompletion(area: { current: HTMLTextAreaElement | null }, setText: (
   const open = all.length > 0;
   const list = open && <Suggestions id={id} all={all} chosen={Math.min(chosen, all.length - 1)} accept={accept} />;
   const mention = (names: readonly string[]) => names.forEach((n) => mentioned.current.add(n));
-  const mentionsIn = (t: string) => [...mentioned.current].filter((name) => t.includes(`@${name}`));
+  const mentionsIn = (t: string) => [...mentioned.current].filter((name) => t.includes(`@${name}`) || t.includes(`@${quoted(name)}`));
   return {
     mention,
     mentionsIn,

@@ -1,4 +1,5 @@
 import { useState } from "preact/hooks";
+import { mentionLink } from "../shared/mention";
 import { revealed } from "../shared/format";
 import { post } from "./host";
 import { Icon, IconButton } from "./icons";
@@ -33,13 +34,11 @@ export function UserMessage({ item }: { item: User }) {
   );
 }
 
-const mention = /\[@([^\]\n]+)\]\(([^)\s]+)\)/g;
-
 /** withMentions shows [@name](uri) as a link to the file. */
 function withMentions(text: string) {
   const parts = [];
   let from = 0;
-  for (const m of text.matchAll(mention)) {
+  for (const m of text.matchAll(mentionLink)) {
     parts.push(text.slice(from, m.index));
     parts.push(
       <button type="button" class="mention" title={m[2]} onClick={() => post({ type: "link", href: m[2]! })}>

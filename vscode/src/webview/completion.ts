@@ -1,6 +1,7 @@
 // Completion at the caret: a mention after @, a command after /.
 
 import type { AvailableCommand } from "../protocol";
+import { quoted } from "../shared/mention";
 import { rank } from "../shared/rank";
 
 export interface Completing {
@@ -23,9 +24,9 @@ export function completing(text: string, caret: number): Completing | undefined 
   const before = text.slice(0, caret);
   const command = /^\/(\S*)$/.exec(before);
   if (command) return { kind: "command", query: command[1]!, from: 0 };
-  const mention = /(?:^|[\s(])@((file:|folder:)?([^\s@]*))$/.exec(before);
+  const mention = /(?:^|[\s(])@((file:|folder:)?(?:"([^"\n]*)|([^\s@"]*)))$/.exec(before);
   const prefix = mention?.[2] as Completing["prefix"];
-  return mention ? { kind: "mention", query: mention[3]!, ...(prefix && { prefix }), from: caret - mention[1]!.length - 1 } : undefined;
+  return mention ? { kind: "mention", query: mention[3] ?? mention[4]!, ...(prefix && { prefix }), from: caret - mention[1]!.length - 1 } : undefined;
 }
 
 const places: Suggestion[] = [
@@ -53,12 +54,12 @@ export function suggestions(c: Completing, commands: readonly AvailableCommand[]
   }
   if (c.prefix) {
     const names = c.prefix === "file:" ? files : [...new Set(files.map(folderOf))].filter((f) => f !== "");
-    return names.map((f) => ({ insert: `@${c.prefix}${/\s/.test(f) ? `"${f}"` : f} `, label: f, icon: c.prefix === "file:" ? "file" : "folder" }));
+    return names.map((f) => ({ insert: `@${c.prefix}${quoted(f)} `, label: f, icon: c.prefix === "file:" ? "file" : "folder" }));
   }
   return [
     ...places.filter((p) => p.label.startsWith(query)),
     ...files.map((f) => ({
-      insert: `@${f} `,
+      insert: `@${quoted(f)} `,
       label: f.slice(f.lastIndexOf("/") + 1),
       detail: f.slice(0, Math.max(0, f.lastIndexOf("/"))),
       icon: "file",
@@ -71,7 +72,7 @@ const folderOf = (path: string) => path.slice(0, path.lastIndexOf("/") + 1);
 
 /** isWhole tells whether a suggestion stands there already. */
 export function isWhole(c: Completing, s: Suggestion): boolean {
-  return s.insert.trim().slice(1) === (c.prefix ?? "") + c.query;
+  return s.insert.trim().slice(1) === (c.prefix ?? "") + quoted(c.query);
 }
 
 /** accepted is the text with a suggestion in it, and where the caret goes. */

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { target } from "../address";
 import { html } from "../html";
-import { pieces, unlinked } from "../mentions";
+import { pieces, unlinked, written } from "../mentions";
+import { linkTo } from "../../shared/mention";
 import { rank } from "../../shared/rank";
 import { region } from "../region";
 
@@ -17,18 +18,15 @@ describe("mentions", () => {
     ["@my notes.md is it", ["my notes.md", "my"], [{ mention: "my notes.md" }, { text: " is it" }]],
     ["@a.go @a.go", ["a.go"], [{ mention: "a.go" }, { text: " " }, { mention: "a.go" }]],
     ["@a.gox", ["a.go"], [{ mention: "a.gox" }]],
+    ['@"docs/a note.md", @"b c.md"', [], [{ mention: "docs/a note.md", quoted: true }, { text: ", " }, { mention: "b c.md", quoted: true }]],
+    ['@"a note.md":3 @"b.md"#L1 @"c \\"d\\".md"', ["a note.md"], [{ text: '@"a note.md":3 @"b.md"#L1 @"c \\"d\\".md"' }]], // the server reads them
+    ["@docs/ü.md @app/[id]/(a)/x.ts", [], [{ mention: "docs/ü.md" }, { text: " " }, { mention: "app/[id]/(a)/x.ts" }]],
     ["line\n@selection\nmore", [], [{ text: "line\n" }, { mention: "selection" }, { text: "\nmore" }]],
   ];
   for (const [text, known, want] of cases) {
     it(JSON.stringify(text), () => {
       assert.deepEqual(pieces(text, known), want);
-      assert.equal(
-        pieces(text, known)
-          .map((p) => ("mention" in p ? `@${p.mention}` : p.text))
-          .join(""),
-        text,
-        "nothing is lost",
-      );
+      assert.equal(pieces(text, known).map(written).join(""), text, "nothing is lost");
     });
   }
 });
@@ -88,7 +86,13 @@ it("the page may do nothing but run our script", () => {
 
 it("a prompt from the log is as it was written", () => {
   assert.deepEqual(unlinked("Compare [@docs/a note.md](file:///w/docs/a%20note.md) and [@b.go#L1-L2](file:///w/b.go#L1-L2), [see](x)"), {
-    text: "Compare @docs/a note.md and @b.go#L1-L2, [see](x)",
+    text: 'Compare @"docs/a note.md" and @b.go#L1-L2, [see](x)',
     mentions: ["docs/a note.md", "b.go#L1-L2"],
+  });
+  const link = linkTo("a [1](ü).md", "file:///w/a [1](ü).md");
+  assert.equal(link, "[@a [1](ü).md](file:///w/a%20[1]%28ü%29.md)");
+  assert.deepEqual(unlinked(`${link}${linkTo(undefined, "file:///w/a%20b.go#L1")}`), {
+    text: '@"a [1](ü).md"@"a b.go#L1"',
+    mentions: ["a [1](ü).md", "a b.go#L1"],
   });
 });

@@ -25,8 +25,14 @@ describe("completion", () => {
     );
     assert.deepEqual(
       suggestions(at("@note|")!, [], ["broken.json", "docs/a note.md"]).map((x) => x.insert), // these were found for "n"
-      ["@docs/a note.md "],
+      ['@"docs/a note.md" '],
     );
+    const inQuotes = at('see @"docs/a no|')!;
+    assert.deepEqual(inQuotes, { kind: "mention", query: "docs/a no", from: 4 });
+    assert.equal(accepted('see @"docs/a no', 15, inQuotes, suggestions(inQuotes, [], ["docs/a note.md"])[0]!).text, 'see @"docs/a note.md" ');
+    assert.equal(at('@"docs/a note.md"|'), undefined);
+    for (const [name, insert] of Object.entries({ "ü.md": "@ü.md ", "a(1).md": '@"a(1).md" ', "[id].md": "@[id].md ", 'a"b.md': '@"a\\"b.md" ' }))
+      assert.equal(suggestions(at("@|")!, [], [name]).at(-1)!.insert, insert);
     assert.deepEqual(
       suggestions(at("@sta|")!, [], []).map((x) => x.insert),
       ["@staged "],
