@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -8,6 +9,8 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/store"
+	"github.com/hermes-ls/hermes-ls/internal/amount"
+	"github.com/hermes-ls/hermes-ls/tools"
 )
 
 // edits list the parts of stored messages to omit from requests. The stored messages do not
@@ -79,7 +82,7 @@ func (t *turn) dropState(origin model.Origin) error {
 }
 
 // leaveOut omits the prompt of the turn and all later messages from future requests, because
-// the model refused to answer.
+// the model refused to answer or the prompt does not fit. The next prompt has the notices again.
 func (t *turn) leaveOut() error {
 	t.historyMu.Lock()
 	h := &t.history
@@ -91,7 +94,52 @@ func (t *turn) leaveOut() error {
 	}
 	h.messages, h.origins = h.messages[:from:from], h.origins[:from:from]
 	t.historyMu.Unlock()
-	return t.saveEdits(t.storeCtx)
+	if err := t.saveEdits(t.storeCtx); err != nil {
+		return err
+	}
+	return t.keepNews()
+}
+
+const newsKey = "news"
+
+// newsShare is the share of the context window that kept notices may have.
+const newsShare = 0.1
+
+// keepNews stores the notices of the turn for the next prompt, because their prompt is left out. If they
+// are the prompt, they may be its fault, and none is stored. A notice is stored once.
+func (t *turn) keepNews() error {
+	if t.prompt.Note || len(t.news) == 0 {
+		return nil
+	}
+	room := int(newsShare * float64(cmp.Or(t.window(), usualWindow)))
+	kept := make([]string, len(t.news))
+	for i, text := range t.news {
+		size := tools.Tokens(text)
+		if size > room {
+			kept[i] = fmt.Sprintf("A notice of %s was left out with the prompt before: it does not fit.", amount.Bytes(len(text)))
+			continue
+		}
+		kept[i], room = text, room-size
+	}
+	if err := t.editsOf().Save(t.storeCtx, newsKey, kept); err != nil {
+		return fmt.Errorf("keeping the notices of a prompt that is left out: %w", err)
+	}
+	return nil
+}
+
+// usualWindow stands for an unknown context window, in tokens.
+const usualWindow = 32_000
+
+// keptNews returns the notices of a prompt that was left out.
+func (s *Session) keptNews(ctx context.Context) (kept []string, err error) {
+	s.headMu.Lock()
+	stored := s.stored
+	s.headMu.Unlock()
+	if !stored {
+		return nil, nil
+	}
+	_, err = s.editsOf().Load(ctx, newsKey, &kept)
+	return kept, err
 }
 
 func (s *Session) saveEdits(ctx context.Context) error {

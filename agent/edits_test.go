@@ -1,12 +1,15 @@
 package agent_test
 
 import (
+	"errors"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/hermes-ls/hermes-ls/agent"
 	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/model/fakemodel"
+	"github.com/hermes-ls/hermes-ls/agent/store"
 )
 
 // statesOf returns the states of a request in their order.
@@ -113,6 +116,63 @@ func TestNoStateAfterCompaction(t *testing.T) {
 	}
 	if states := statesOf(requests[n-1]); states != "m2 r2" {
 		t.Errorf("one turn later: %q", states)
+	}
+}
+
+// TestNewsOfAPromptThatIsLeftOut checks that the next prompt has the notices of a prompt that was refused or did
+// not fit, once, also after the session was loaded again.
+func TestNewsOfAPromptThatIsLeftOut(t *testing.T) {
+	t.Parallel()
+	const news = "command 3 ended with exit code 7"
+	refuse := func(x *fakemodel.Exchange) { x.Delta(model.Delta{Finish: model.FinishRefusal}) }
+	answer := func(x *fakemodel.Exchange) { x.Text("fine") }
+	counts := func(m *fakemodel.Model) (n []int) {
+		for _, r := range m.Requests() {
+			last := r.Messages[len(r.Messages)-1].Text()
+			n = append(n, strings.Count(last, news))
+			if strings.HasPrefix(last, "two") && (!strings.Contains(last, "does not fit") || len(last) > 2000) {
+				t.Errorf("a notice that does not fit: %.3000s", last)
+			}
+		}
+		return n
+	}
+	turn := func(s *agent.Session, in agent.Input) {
+		_, err := s.Turn(t.Context(), in, &recorder{})
+		if size := new(agent.SizeError); err != nil && !errors.As(err, &size) {
+			t.Fatal(err)
+		}
+	}
+	long := strings.Repeat("long words ", 10_000)
+	for name, tc := range map[string]struct {
+		prompt string
+		first  func(*fakemodel.Exchange)
+		want   []int // how often a request has the notice
+	}{"refused": {"bad", refuse, []int{1, 1, 0}}, "too long": {long, nil, []int{1, 0}}} {
+		st := openStore(t)
+		m := fakemodel.Script(slices.DeleteFunc([]func(*fakemodel.Exchange){tc.first, answer, answer}, func(f func(*fakemodel.Exchange)) bool { return f == nil })...)
+		config := agent.Config{Model: m, Store: st, Window: 8192, LeastWindow: agent.LeastWindow, Head: store.Session{System: "rules", Model: "m"}}
+		s := begin(t, config)
+		turn(s, agent.Input{Text: tc.prompt, News: []string{news, strings.Repeat("z y ", 1500)}})
+		if name == "refused" {
+			config.Head.ID = s.ID()
+			s = load(t, config)
+		}
+		turn(s, agent.Input{Text: "two"})
+		turn(s, agent.Input{Text: "three"})
+		if got := counts(m); !slices.Equal(got, tc.want) {
+			t.Errorf("%s: the notice is %v times in the newest messages, want %v", name, got, tc.want)
+		}
+	}
+	// A notice that was refused twice, or that is the prompt, is not kept.
+	for _, in := range []agent.Input{{Text: "bad", News: []string{news}}, {Note: true, News: []string{news}}} {
+		m := fakemodel.Script(refuse, refuse, answer)
+		s := begin(t, agent.Config{Model: m, Store: openStore(t)})
+		turn(s, in)
+		turn(s, agent.Input{Text: "bad"})
+		turn(s, agent.Input{Text: "good"})
+		if got := counts(m); got[2] != 0 {
+			t.Errorf("%+v: %v", in, got)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -81,6 +82,7 @@ func (t *turn) appendNotices() error {
 	if len(news) == 0 {
 		return nil
 	}
+	t.news = append(slices.Clip(t.news), news...)
 	text := strings.TrimSpace(compose(Input{News: news}))
 	if err := t.appendPrompt(t.storeCtx, &store.Message{Message: model.NewMessage("", text), Note: true}); err != nil {
 		return fmt.Errorf("keeping the news: %w", err)

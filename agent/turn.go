@@ -29,6 +29,7 @@ type turn struct {
 	more     string       // text for the model to continue the turn with; empty: it ends
 	goneOn   bool         // [Config.Output] has continued the turn
 	report   bool         // a single request whose calls do not run, see [Input]
+	news     []string     // the notices of the turn, without those of an earlier one
 }
 
 // Turn runs a turn. It returns when the answer is complete and all its goroutines have ended.
@@ -74,6 +75,12 @@ func (s *Session) Turn(ctx context.Context, in Input, sink Sink) (StopReason, er
 
 // begin stores the prompt.
 func (t *turn) begin(in Input) error {
+	kept, err := t.keptNews(t.storeCtx)
+	if err != nil {
+		return err
+	}
+	t.news = in.News
+	in.News = slices.Concat(kept, in.News)
 	text, title := compose(in), titleOf(in)
 	m := &store.Message{ID: in.ID, Typed: len(in.Text), Note: in.isNote(), Usage: t.pending.drain()}
 	if m.Note {
@@ -94,6 +101,11 @@ func (t *turn) begin(in Input) error {
 		t.remember(m)
 	} else if err := t.appendPending(t.storeCtx, m); err != nil {
 		return err
+	}
+	if len(kept) > 0 {
+		if err := t.editsOf().Delete(t.storeCtx, newsKey); err != nil {
+			return err
+		}
 	}
 	if !m.Note {
 		t.sink.Event(userMessage(m))
