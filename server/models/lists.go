@@ -36,7 +36,7 @@ type Lists struct {
 
 const (
 	listsName  = "models.json"
-	listsLimit = 32 << 20
+	listsLimit = 4 << 20 // bytes; longer content loses its oldest lists
 	listAge    = 24 * time.Hour
 	mostUsed   = 20
 )
@@ -103,7 +103,7 @@ func (l *Lists) change(ctx context.Context, edit func(*lists)) error {
 	c := readLists(l.file(), l.Log)
 	edit(&c)
 	c.Version = 1
-	data, err := json.Marshal(c)
+	data, err := c.encode()
 	if err != nil {
 		return err
 	}
@@ -113,6 +113,23 @@ func (l *Lists) change(ctx context.Context, edit func(*lists)) error {
 	}
 	defer dir.Close() // only read
 	return dir.Write(listsName, append(data, '\n'), 0o600)
+}
+
+// encode returns the content for the file. It leaves out the oldest lists until the rest is below the limit.
+func (c lists) encode() ([]byte, error) {
+	for {
+		data, err := json.Marshal(c)
+		if err != nil || len(data) < listsLimit || len(c.Providers) == 0 {
+			return data, err
+		}
+		oldest := ""
+		for key, list := range c.Providers {
+			if oldest == "" || list.At.Before(c.Providers[oldest].At) {
+				oldest = key
+			}
+		}
+		delete(c.Providers, oldest)
+	}
 }
 
 // Use records that the user has chosen a model.

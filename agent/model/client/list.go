@@ -30,9 +30,11 @@ type Listed struct {
 const (
 	listTimeout = 10 * time.Second
 	mostPages   = 20
+	mostListed  = 2000 // models of an endpoint
+	longestID   = 200  // bytes
 )
 
-// List requests the models of an endpoint, sorted by id. The request is free of charge. A
+// List requests the models of an endpoint, sorted by id, 2,000 at most. The request is free of charge. A
 // failure is a [*model.Error].
 func List(ctx context.Context, e Endpoint) ([]Listed, error) {
 	ctx, cancel := context.WithTimeout(ctx, listTimeout)
@@ -53,17 +55,19 @@ func (e *endpoint) listAll(ctx context.Context) ([]Listed, error) {
 		return nil, err
 	}
 	var out []Listed
-	next := ""
+	before, next := "", ""
 	for range mostPages {
 		var page listPage
 		if err := e.list(ctx, keys[0], next, &page); err != nil {
 			return nil, err
 		}
 		out = append(out, page.models()...)
-		if next = cmp.Or(page.NextPageToken, page.after()); next == "" {
+		before, next = next, cmp.Or(page.NextPageToken, page.after())
+		if next == "" || next == before || len(out) >= mostListed {
 			break
 		}
 	}
+	out = out[:min(len(out), mostListed)]
 	slices.SortFunc(out, func(a, b Listed) int { return strings.Compare(a.ID, b.ID) })
 	return slices.CompactFunc(out, func(a, b Listed) bool { return a.ID == b.ID }), nil
 }
@@ -115,9 +119,9 @@ func (p *listPage) models() []Listed {
 }
 
 // usable reports whether an id can stand in a line of text. Others could add lines or markup to what the
-// user sees.
+// user sees, or fill it.
 func usable(id string) bool {
-	return id != "" && !strings.ContainsFunc(id, func(r rune) bool { return !unicode.IsGraphic(r) || r == '`' })
+	return id != "" && len(id) <= longestID && !strings.ContainsFunc(id, func(r rune) bool { return !unicode.IsGraphic(r) || r == '`' })
 }
 
 // list requests a page. next is empty for the first page.

@@ -103,3 +103,28 @@ func TestListFails(t *testing.T) {
 		})
 	}
 }
+
+// TestListIsBounded requests a list without an end, with a page that repeats itself, and with long ids.
+func TestListIsBounded(t *testing.T) {
+	t.Parallel()
+	for name, next := range map[string]func(int) string{
+		"without an end": func(n int) string { return fmt.Sprint("t", n) },
+		"repeated":       func(int) string { return "t" },
+	} {
+		requests := 0
+		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			requests++
+			var all []string
+			for i := range 900 {
+				all = append(all, fmt.Sprintf(`{"name":"models/m%d-%d"},{"name":"models/%s"}`, requests, i, strings.Repeat("l", 201)))
+			}
+			fmt.Fprintf(w, `{"models":[%s],"nextPageToken":%q}`, strings.Join(all, ","), next(requests))
+		}))
+		listed, err := client.List(t.Context(), client.Endpoint{API: gemini.API{}, Provider: "gemini", BaseURL: srv.URL, Keys: []string{"k"}})
+		srv.Close()
+		want := map[string][2]int{"without an end": {3, 2000}, "repeated": {2, 1800}}[name]
+		if err != nil || requests != want[0] || len(listed) != want[1] {
+			t.Errorf("%s: %d requests, %d models, %v; want %v", name, requests, len(listed), err, want)
+		}
+	}
+}
