@@ -24,10 +24,6 @@ const mostRatio = 3
 // bytesPerToken is typical for English and code, for limits in bytes.
 const bytesPerToken = 4
 
-// imageTokens is the estimate for a picture. Endpoints count its size in pixels, not its
-// bytes.
-const imageTokens = 1500
-
 // messageTokens is the cost of a message besides its text.
 const messageTokens = 4
 
@@ -96,7 +92,7 @@ func weight(m *model.Message) int {
 		case model.CallType:
 			n += tools.Tokens(p.Call.ID) + tools.Tokens(p.Call.Name) + tools.Tokens(p.Call.Args) + messageTokens
 		case model.ImageType:
-			n += imageTokens
+			n += model.ImageTokens
 		}
 	}
 	return n

@@ -38,7 +38,7 @@ func (m limited) Unwrap() model.Model { return m.Model }
 // Stream implements [model.Model].
 func (m limited) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Delta, error] {
 	return func(yield func(model.Delta, error) bool) {
-		own := tokensOf(req)
+		own := req.Tokens()
 		end, err := m.ledger.admit(ctx, m.Model, own, m.asks)
 		if err != nil {
 			yield(model.Delta{}, err)
@@ -55,32 +55,4 @@ func (m limited) Stream(ctx context.Context, req *model.Request) iter.Seq2[model
 			}
 		}
 	}
-}
-
-// bytesPerToken is typical for English and code.
-const bytesPerToken = 4
-
-// imageTokens is the estimate for a picture.
-const imageTokens = 1500
-
-// tokensOf estimates the tokens of a request's input.
-func tokensOf(req *model.Request) int {
-	bytes, images := len(req.System), 0
-	for i := range req.Tools {
-		t := &req.Tools[i]
-		bytes += len(t.Name) + len(t.Description) + len(t.Schema)
-	}
-	for i := range req.Messages {
-		for j := range req.Messages[i].Parts {
-			p := &req.Messages[i].Parts[j]
-			bytes += len(p.Text)
-			if p.Type == model.CallType {
-				bytes += len(p.Call.Name) + len(p.Call.Args)
-			}
-			if p.Type == model.ImageType {
-				images++
-			}
-		}
-	}
-	return bytes/bytesPerToken + images*imageTokens
 }

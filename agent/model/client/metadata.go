@@ -49,7 +49,7 @@ const (
 	metadataGrace   = 200 * time.Millisecond // wait after the end of a response
 	refreshTimeout  = 500 * time.Millisecond // of a model server
 	loadTimeout     = 2 * time.Minute        // until Ollama has loaded the model
-	largeRequest    = 32 << 10               // bytes; smaller requests do not need the window
+	largeRequest    = 8 << 10                // tokens; smaller requests do not need the window
 	localDefault    = 4096                   // tokens of the window of Ollama and LM Studio if nothing else is set
 )
 
@@ -87,7 +87,7 @@ func (m *Model) fetchMetadata(ctx context.Context, req *model.Request) (done fun
 	if e.metadata().source != fromNothing {
 		return func() { e.refresh(ctx) }
 	}
-	if e.Window > 0 || e.hasMetadata() || size(req) < largeRequest {
+	if e.Window > 0 || e.hasMetadata() || req.TextTokens() < largeRequest {
 		return func() {}
 	}
 	asking, cancel := context.WithCancel(ctx)
@@ -104,17 +104,6 @@ func (m *Model) fetchMetadata(ctx context.Context, req *model.Request) (done fun
 		cancel()
 		<-answered
 	}
-}
-
-func size(req *model.Request) int {
-	n := len(req.System)
-	for _, t := range req.Tools {
-		n += len(t.Description) + len(t.Schema)
-	}
-	for i := range req.Messages {
-		n += len(req.Messages[i].Text())
-	}
-	return n
 }
 
 // metadata returns the metadata of the endpoint's model. If it is not known, it returns zero.

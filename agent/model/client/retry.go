@@ -35,7 +35,7 @@ func (s *stream) try(ctx context.Context, e *endpoint, more bool) error {
 	for n := 0; ; n++ {
 		err := s.round(ctx, e)
 		if err == nil {
-			e.accepted(tokensOf(s.req))
+			e.accepted(s.req.TextTokens())
 		}
 		if err == nil || s.over(ctx, err) {
 			return err

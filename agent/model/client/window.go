@@ -160,7 +160,7 @@ func (s *stream) lower(e *endpoint, t *api.Target, failed *model.Error) bool {
 // overflow records the window: the number in the message, else the estimated size of the
 // request.
 func (s *stream) overflow(e *endpoint, failed *model.Error) error {
-	size := tokensOf(s.req)
+	size := s.req.TextTokens()
 	if api.Overlong(failed, size, e.window()) {
 		failed.Kind, failed.Window = model.ErrOverflow, api.WindowIn(failed.Message)
 	}
@@ -184,17 +184,3 @@ func (s *stream) overflow(e *endpoint, failed *model.Error) error {
 // leastBound is the smallest size of a refused request to be recorded as a window. A refusal of
 // a smaller request has another cause.
 const leastBound = 2000
-
-// bytesPerToken is typical for English and code.
-const bytesPerToken = 4
-
-// tokensOf estimates the tokens of a request.
-func tokensOf(req *model.Request) int {
-	n := size(req)
-	for i := range req.Messages {
-		for _, c := range req.Messages[i].Calls() {
-			n += len(c.Name) + len(c.Args)
-		}
-	}
-	return n / bytesPerToken
-}
