@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/hermes-ls/hermes-ls/internal/scratch"
 )
 
 // holdFolder keeps the layers of a workspace from being swept until it is closed.
@@ -23,7 +25,7 @@ func holdFolder(dir string) (io.Closer, error) {
 	}
 	now := time.Now()
 	os.Chtimes(f.Name(), now, now) // it is swept earlier then
-	return f, nil
+	return held{f}, nil
 }
 
 // ownFolder locks unused layers.
@@ -36,7 +38,15 @@ func ownFolder(dir string) (io.Closer, error) {
 		f.Close() // nothing was written
 		return nil, err
 	}
-	return f, nil
+	return held{f}, nil
+}
+
+// held is a locked file.
+type held struct{ f *os.File }
+
+func (h held) Close() error {
+	scratch.Release(h.f)
+	return nil
 }
 
 func openLock(dir string) (*os.File, error) {

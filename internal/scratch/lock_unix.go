@@ -24,6 +24,13 @@ func acquire(path string, flags int) (*os.File, error) {
 	return f, nil
 }
 
+// Release gives up the lock of a file and closes the file. To close alone is not enough: a child of this
+// process that has not started its program yet holds the lock, too.
+func Release(f *os.File) {
+	_ = unix.Flock(int(f.Fd()), unix.LOCK_UN) // it fails only for a closed file
+	_ = f.Close()                             // only a lock
+}
+
 // mine reports whether the directory belongs to this user: others' directories are not touched.
 func mine(info fs.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)

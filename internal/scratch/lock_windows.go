@@ -22,6 +22,9 @@ func acquire(path string, flags int) (*os.File, error) {
 	return f, nil
 }
 
+// Release gives up the lock of a file and closes the file.
+func Release(f *os.File) { _ = f.Close() } // only a lock
+
 // mine is true: the temp folder is the user's own on Windows.
 func mine(fs.FileInfo) bool { return true }
 

@@ -138,7 +138,7 @@ func kept(path string) bool {
 }
 
 // Leave gives the folder up for another server to take.
-func (d *Dir) Leave() { _ = d.lock.Close() }
+func (d *Dir) Leave() { Release(d.lock) }
 
 // Lock opens a file to read and write, with further flags of [os.OpenFile], and locks it
 // until it is closed or the process has died. If another process holds the lock, it
@@ -186,7 +186,7 @@ func (d *Dir) Remove() {
 			removeAll(d.Path(e.Name()))
 		}
 	}
-	_ = d.lock.Close() // gives the lock up; before the end, since Windows removes no open file
+	Release(d.lock) // before the end, since Windows removes no open file
 	_ = os.Remove(d.Path(lockName))
 	if os.Remove(d.path) != nil {
 		removeAll(d.path)

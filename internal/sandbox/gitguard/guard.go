@@ -8,6 +8,8 @@ package gitguard
 import (
 	"context"
 	"sync"
+
+	"github.com/hermes-ls/hermes-ls/internal/scratch"
 )
 
 // Config is the environment of a Guard. All fields are required, except for HermesHome and Ends.
@@ -75,5 +77,5 @@ func (g *Guard) Close() {
 func (g *Guard) Abandon() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.review.journal.lock.Close() // only a lock
+	scratch.Release(g.review.journal.lock)
 }

@@ -117,7 +117,7 @@ func takeOver(dir string, empty bool) (left map[string]string) {
 		}
 		os.Remove(journalOf(path)) // read again by the next server, which does no harm
 		os.Remove(path)            // as above
-		lock.Close()               // only read
+		scratch.Release(lock)
 	}
 	return left
 }

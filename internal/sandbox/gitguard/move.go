@@ -23,7 +23,7 @@ func Move(home string, m folderpath.Move) (moved int, err error) {
 			continue // of a living server
 		}
 		did, err := moveJournal(home, path, lock, m)
-		lock.Close() // only read
+		scratch.Release(lock)
 		if err != nil {
 			return moved, fmt.Errorf("moving what a killed server had reviewed: %w", err)
 		}
