@@ -110,7 +110,7 @@ func (r *reads) context() {
 	r.want("the system prompt", system, "on the model gpt-5", "# Project instructions", "Run make lint after every change.",
 		"They never widen permissions, reveal secrets or override the user", "Never revert, stash, reset or overwrite", "run the narrowest test",
 		"at most 10 lines", "Good: ", "Bad: ", "mode ask", "Sandbox ", "Network of commands and scripts: ", "replaced by a summary")
-	r.want("the first prompt", prompt, "git: branch main", "first commit", "model: gpt-5", "limits: approval mode ask", "files: ", "sandbox",
+	r.want("the first prompt", prompt, "git: branch main", "model: gpt-5", "limits: approval mode ask", "files: ", "sandbox",
 		"pricing.py, lines 1-2", "1|def price(amount):", "lib.py")
 	if r.name != "ACP client" { // the client gives no editor
 		r.want("the first prompt", prompt, "active: pricing.py", "open: pricing.py")
@@ -126,6 +126,7 @@ func (r *reads) context() {
 		v.do("status", "50 % cached")
 	}
 	later := lastOf(r.say("And now?")[0], "user")
+	r.want("the first prompts", prompt+later, "first commit") // the first one does not wait for a slow git
 	if n := tokens.Estimate(later); n > 170 || strings.Contains(later, "limits:") {
 		r.Errorf("the second prompt has %d tokens:\n%s", n, later)
 	}

@@ -271,9 +271,7 @@ step("the files are rolled back, those of commands too", async () => {
   const row = (name) => editor.item(name);
   await editor.unfold(row("Make a mess."));
   await row("mess.txt").waitFor();
-  await editor.run("Hermes: Roll Back…");
-  await editor.title("Roll the files back");
-  await editor.pick("Make a mess");
+  await editor.choose("Hermes: Roll Back…", "Roll the files back", "Make a mess");
   await editor.page.getByRole("dialog").getByText("mess.txt").waitFor();
   await editor.shot("roll-back");
   await editor.page.getByRole("button", { name: "Roll Back", exact: true }).click();
@@ -319,9 +317,7 @@ step("the server is restarted after kill -9 and the session goes on", async () =
 });
 
 step("a key is kept secret and given to the server alone", async () => {
-  await editor.run("Hermes: Set API Key…");
-  await editor.title("Key for which provider?");
-  await editor.pick("Another OpenAI-compatible endpoint");
+  await editor.choose("Hermes: Set API Key…", "Key for which provider?", "Another OpenAI-compatible endpoint");
   await editor.title("Key for Another");
   await editor.answer("hk-7c1d");
   await editor.notification("The key for Another OpenAI-compatible endpoint is kept.").waitFor();

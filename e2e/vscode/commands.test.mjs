@@ -119,9 +119,7 @@ async function endpoint(key, text) {
 
 /** Chooses another endpoint, up to its key. */
 async function chooseEndpoint(address, key) {
-  await editor.run("Hermes: Choose Model Provider…");
-  await title("Who serves the model?");
-  await pick("Another endpoint…");
+  await editor.choose("Hermes: Choose Model Provider…", "Who serves the model?", "Another endpoint…");
   await title("Address of the endpoint");
   if (key === "wrong") {
     await editor.answer("localhost:8080");
@@ -149,9 +147,7 @@ step("another endpoint is tested with its address, key and model before it is us
   await box().fill("Who answers?");
   await box().press("Enter");
   await answered("The house answers.");
-  await editor.run("Hermes: Set API Key…");
-  await title("Key for which provider?");
-  await pick("Another");
+  await editor.choose("Hermes: Set API Key…", "Key for which provider?", "Another");
   await title("Key for Another");
   await editor.answer("wrong");
   const refusal = await editor.toast("refused the key (401)", "Keep Key Anyway");
@@ -167,9 +163,7 @@ step("another endpoint is tested with its address, key and model before it is us
   assert.equal(await editor.notifications.filter({ hasText: "was refused" }).count(), 0, "the chat is visible, and there is a toast");
   await editor.shot("key-refused");
   await editor.clearNotifications();
-  await editor.run("Hermes: Set API Key…");
-  await title("Key for which provider?");
-  await pick("Another");
+  await editor.choose("Hermes: Set API Key…", "Key for which provider?", "Another");
   await title("Key for Another");
   await editor.answer("hk-123");
   await editor.notification("The key for Another OpenAI-compatible endpoint is kept.").waitFor();
@@ -177,9 +171,7 @@ step("another endpoint is tested with its address, key and model before it is us
   await answered("The house answers.");
   await written("");
   house.close();
-  await editor.run("Hermes: Choose Model Provider…");
-  await title("Who serves the model?");
-  await pick("Embedded");
+  await editor.choose("Hermes: Choose Model Provider…", "Who serves the model?", "Embedded");
   await editor.status.filter({ hasText: "embedded" }).waitFor();
   await becomes(undefined, () => settings()["hermes.model.base_url"]);
 });
@@ -191,13 +183,9 @@ step("a model is chosen for the session", async () => {
   await pick("second");
   await editor.status.filter({ hasText: "second" }).waitFor();
   await editor.chat.locator(".picker.model .picker-value").filter({ hasText: "second" }).waitFor();
-  await editor.run("Hermes: Choose Approval Mode…");
-  await title("Choose which actions require approval");
-  await pick("Auto");
+  await editor.choose("Hermes: Choose Approval Mode…", "Choose which actions require approval", "Auto");
   await editor.chat.locator(".picker.mode .picker-value").filter({ hasText: "Auto" }).waitFor();
-  await editor.run("Hermes: Choose Approval Mode…");
-  await title("Choose which actions require approval");
-  await pick("Ask");
+  await editor.choose("Hermes: Choose Approval Mode…", "Choose which actions require approval", "Ask");
   await editor.chat.locator(".picker.mode .picker-value").filter({ hasText: "Ask" }).waitFor();
 });
 

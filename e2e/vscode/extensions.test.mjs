@@ -71,22 +71,16 @@ step("the folder is trusted and its server approved in the view", async () => {
 });
 
 step("the approval is removed", async () => {
-  await editor.run("Hermes: Revoke Approval of MCP Server…");
-  await editor.title("MCP server");
-  await editor.pick("clock");
+  await editor.choose("Hermes: Revoke Approval of MCP Server…", "MCP server", "clock");
   await editor.notification("The MCP server clock is not approved anymore.").waitFor();
   await row("clock").filter({ hasText: "not approved" }).waitFor();
 });
 
 step("a skill, the memory and the learnings are opened", async () => {
-  await editor.run("Hermes: Open Skill…");
-  await editor.title("Open skill");
-  await editor.pick("deploy");
+  await editor.choose("Hermes: Open Skill…", "Open skill", "deploy");
   await tab("SKILL.md");
   await text("Run make deploy.");
-  await editor.run("Hermes: Edit Memory…");
-  await editor.title("Open memory");
-  await editor.pick("USER.md");
+  await editor.choose("Hermes: Edit Memory…", "Open memory", "USER.md");
   await tab("USER.md");
   await text("Prefers tabs.");
   assert.equal(editor.read("../hermes/memories/USER.md"), "Prefers tabs.\n");

@@ -260,8 +260,8 @@ export class Editor {
   }
 
   /** Waits for the list or the question with a title. */
-  async title(text) {
-    await this.page.locator(".quick-input-title").filter({ hasText: text }).waitFor();
+  async title(text, timeout) {
+    await this.page.locator(".quick-input-title").filter({ hasText: text }).waitFor({ timeout });
   }
 
   /** Types into the box that a command has opened. */
@@ -271,10 +271,19 @@ export class Editor {
   }
 
   /** Chooses from the list that is open, by the keyboard: its rows still move. */
-  async pick(words) {
-    await this.input.fill(words);
-    await this.page.locator(".quick-input-list .monaco-list-row.focused").filter({ hasText: words }).waitFor();
+  async pick(words, timeout) {
+    await this.input.fill(words, { timeout });
+    await this.page.locator(".quick-input-list .monaco-list-row.focused").filter({ hasText: words }).waitFor({ timeout });
     await this.input.press("Enter");
+  }
+
+  /** Chooses from the list of a command: again if the list closes, because something else has taken the focus. */
+  async choose(command, title, words) {
+    await this.again(async () => {
+      await this.run(command);
+      await this.title(title, patience);
+      await this.pick(words, patience);
+    });
   }
 
   async ask(prompt) {
@@ -349,11 +358,16 @@ export class Editor {
     });
   }
 
-  /** Clicks something until something else has gone: a click is lost if its target is drawn again at that moment. */
-  async click(target, gone = target) {
+  /** Clicks something until it had its effect: a click is lost if its target is drawn again at that moment. */
+  async click(target, done = async () => (await target.count()) === 0) {
+    let clicked = false; // a target that is drawn again is gone for a moment, too
     await this.again(async () => {
-      if (await gone.count()) await target.click({ timeout: patience });
-      await gone.waitFor({ state: "detached", timeout: patience });
+      if (clicked && (await done())) return;
+      await target.click({ timeout: patience });
+      clicked = true;
+      for (const end = Date.now() + patience; !(await done()); await new Promise((resolve) => setTimeout(resolve, 50))) {
+        if (Date.now() > end) throw new Error("the click had no effect");
+      }
     });
   }
 
