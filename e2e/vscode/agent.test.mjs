@@ -305,7 +305,7 @@ step("the server is restarted after kill -9 and the session goes on", async () =
   const [pid] = editor.servers();
   assert.ok(pid, "there is no server");
   process.kill(pid, "SIGKILL");
-  await editor.notification("stopped unexpectedly").waitFor();
+  await editor.told("stopped unexpectedly");
   await idle();
   await editor.shot("restarted");
   await until("another server", () => editor.servers().some((other) => other !== pid));
@@ -320,7 +320,7 @@ step("a key is kept secret and given to the server alone", async () => {
   await editor.choose("Hermes: Set API Key…", "Key for which provider?", "Another OpenAI-compatible endpoint");
   await editor.title("Key for Another");
   await editor.answer("hk-7c1d");
-  await editor.notification("The key for Another OpenAI-compatible endpoint is kept.").waitFor();
+  await editor.told("The key for Another OpenAI-compatible endpoint is kept.");
   const environment = (pid) => fs.readFileSync(`/proc/${pid}/environ`, "utf8");
   if (process.getuid() === 0) {
     await until("the server to have the key", () => editor.servers().some((pid) => environment(pid).includes("HERMES_API_KEY=hk-7c1d")));

@@ -89,7 +89,7 @@ step("code goes to the place that it changes, and can be compared and undone", a
   const block = editor.chat.locator("article.answer .code").last();
   await block.getByRole("button", { name: "Apply to the file" }).click();
   await activeText().filter({ hasText: "tax" }).waitFor();
-  await editor.press(await editor.toast("not saved yet"), "Compare");
+  await editor.noted("not saved yet").getByRole("button", { name: "Compare" }).click();
   await editor.page.locator(".tab.active").filter({ hasText: "pricing.py (this call)" }).waitFor();
   await editor.page.keyboard.press("Control+w");
   await editor.page.keyboard.press("Control+z");

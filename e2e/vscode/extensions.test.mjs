@@ -133,7 +133,7 @@ step("the palette shows the usage and exports the session", async () => {
   const to = path.join(editor.dir, "ws/exported.jsonl");
   await name.fill(to);
   await name.press("Enter");
-  await editor.notification("The session is exported.").waitFor();
+  await editor.told("The session is exported.");
   assert.match(fs.readFileSync(to, "utf8"), /Here I am\./);
   await editor.shot("exported");
 });

@@ -88,7 +88,10 @@ export async function open({ dir, vsix, extensions, files, trusted = true, setti
   const page = await browser.newPage({ viewport: { width: 1280, height: 860 }, reducedMotion: "reduce" });
   page.setDefaultTimeout(120_000);
   await page.addInitScript(stopAnimations);
-  const editor = new Editor({ dir, page, browser, server });
+  const loud = [];
+  await page.exposeFunction("hermesLoud", (text) => void loud.push(text));
+  await page.addInitScript(watchToasts);
+  const editor = new Editor({ dir, page, browser, server, loud });
   const options = development ? [["extensionDevelopmentPath", `vscode-remote://${new URL(address).host}${at("development")}`]] : [];
   for (const [name, text] of Object.entries(development ?? {})) write(at(`development/${name}`), text);
   try {
@@ -109,6 +112,20 @@ function stopAnimations() {
   const sheet = new CSSStyleSheet();
   sheet.replaceSync("*, ::before, ::after { animation: none !important; }");
   document.adoptedStyleSheets.push(sheet);
+}
+
+/** Reports each notification that appears while the chat is visible. */
+function watchToasts() {
+  if (window !== window.top) return;
+  const chatShows = () => document.querySelector('iframe.webview.ready[src*="purpose=webviewView"]')?.checkVisibility({ visibilityProperty: true });
+  const seen = new WeakSet();
+  new MutationObserver(() => {
+    for (const toast of document.querySelectorAll(".notification-toast")) {
+      if (seen.has(toast) || !toast.innerText.trim()) continue;
+      seen.add(toast);
+      if (chatShows()) void window.hermesLoud(toast.innerText.trim());
+    }
+  }).observe(document, { childList: true, subtree: true });
 }
 
 /** Does something for all processes that share a file, which tells that it is done. The others wait. */
@@ -159,6 +176,16 @@ export class Editor {
 
   notification(text) {
     return this.notifications.filter({ hasText: text });
+  }
+
+  /** The lines of the chat with a text that are messages of the extension or the server. */
+  noted(text) {
+    return this.chat.locator(".entry.note").filter({ hasText: text });
+  }
+
+  /** Waits until a message was shown a number of times: in the chat while that is visible, otherwise as a notification. */
+  async told(text, times = 1) {
+    await until(`the message ${text}`, async () => (await this.noted(text).count()) + (await this.notification(text).count()) >= times);
   }
 
   /** Waits for a notification with a button, and keeps the pointer on it: without that, it disappears after some seconds. */

@@ -14,16 +14,58 @@ type Message = {
 };
 type Call = (text: string, ...rest: object[]) => Thenable<{ item: Button } | undefined>;
 
-export const inform = message(vscode.window.showInformationMessage);
-export const warn = message(vscode.window.showWarningMessage);
-export const fail = message(vscode.window.showErrorMessage);
+/** Shows messages in place of notifications while it is visible. */
+export interface Chat {
+  readonly visible: boolean;
+  /** Returns the index of the button that the user presses; undefined: none. toast shows the same message as a notification. */
+  show(m: ChatMessage, toast: () => Promise<number | undefined>): Promise<number | undefined>;
+}
+
+export interface ChatMessage {
+  readonly severity: "info" | "warning" | "error";
+  readonly text: string;
+  readonly buttons: readonly string[];
+  /** The sender waits for an answer, until the token is canceled. */
+  readonly question?: vscode.CancellationToken | undefined;
+}
+
+let chat: Chat | undefined;
+
+/** From now on messages are shown in the chat while that is visible. Dialogs stay dialogs. */
+export const inChat = (place: Chat) => void (chat = place);
+
+export const inform = message("info");
+export const warn = message("warning");
+export const fail = message("error");
+
+/** question returns the function that shows a message whose sender waits for an answer. */
+export const question = (severity: ChatMessage["severity"], token: vscode.CancellationToken): Message => message(severity, token);
+
+const calls = { info: vscode.window.showInformationMessage, warning: vscode.window.showWarningMessage, error: vscode.window.showErrorMessage };
+
+function message(severity: ChatMessage["severity"], question?: vscode.CancellationToken): Message {
+  const shown = async (text: string, ...rest: (Button | vscode.MessageOptions)[]) => {
+    const items = rest.filter((r): r is Button => typeof r === "string" || "title" in r);
+    const toast = () => notification(severity, text, rest);
+    const modal = rest.some((r) => typeof r !== "string" && "modal" in r && r.modal);
+    if (!chat?.visible || modal) return toast();
+    const at = async () => {
+      const item = await toast();
+      return item === undefined ? undefined : items.indexOf(item);
+    };
+    const pressed = await chat.show({ severity, text, buttons: items.map(titleOf), question }, at);
+    return pressed === undefined ? undefined : items[pressed];
+  };
+  return shown as Message;
+}
+
+const titleOf = (b: Button) => (typeof b === "string" ? b : b.title);
 
 /** Buttons' titles are texts, too: the chosen item is the one that was given. */
-function message(call: unknown): Message {
+async function notification(severity: ChatMessage["severity"], text: string, rest: (Button | vscode.MessageOptions)[]): Promise<Button | undefined> {
   const button = (r: Button | vscode.MessageOptions): object =>
     typeof r === "string" ? { title: literal(r), item: r } : "title" in r ? { ...r, title: literal(r.title), item: r } : r;
-  const shown = async (text: string, ...rest: (Button | vscode.MessageOptions)[]) => (await (call as Call)(literal(text), ...rest.map(button)))?.item;
-  return shown as Message;
+  return (await (calls[severity] as unknown as Call)(literal(text), ...rest.map(button)))?.item;
 }
 
 /** An entry of a list; icon is the name of a product icon. */
@@ -51,11 +93,12 @@ function plain<O extends { title?: string; prompt?: string; placeHolder?: string
   return { ...options, title: title && literal(title), prompt: prompt && literal(prompt), placeHolder: placeHolder && literal(placeHolder) };
 }
 
-/** progress shows a notification, or a text in the status bar, until run is done. */
+/** progress shows a notification, or a text in the status bar, until run is done. While the chat is visible, it is always the status bar. */
 export function progress<R>(
   options: vscode.ProgressOptions,
   run: (report: (message: string) => void, token: vscode.CancellationToken) => Thenable<R>,
 ): Thenable<R> {
-  const titled = { ...options, title: options.title && literal(options.title) };
+  const location = chat?.visible ? vscode.ProgressLocation.Window : options.location;
+  const titled = { ...options, location, title: options.title && literal(options.title) };
   return vscode.window.withProgress(titled, (bar, token) => run((message) => bar.report({ message: literal(message) }), token));
 }

@@ -16,6 +16,7 @@ import { failure, retry } from "./failure";
 import { addresses, type File } from "./files";
 import { html } from "./html";
 import { unlinked } from "./mentions";
+import { Messages } from "./messages";
 import { Prompts } from "./prompts";
 import { Questions } from "./questions";
 import { rewind } from "./rewind";
@@ -50,6 +51,7 @@ export class ChatView implements vscode.WebviewViewProvider {
   private view: vscode.WebviewView | undefined;
   private readonly chat = new ChatState();
   private readonly questions: Questions;
+  private readonly messages: Messages;
   private readonly prompts: Prompts;
   private readonly toasts: Toasts;
   private readonly texts: Texts;
@@ -64,6 +66,8 @@ export class ChatView implements vscode.WebviewViewProvider {
     private readonly hermes: Hermes,
   ) {
     this.questions = new Questions(hermes, this.chat, this);
+    this.messages = new Messages(this.chat, this);
+    show.inChat(this.messages);
     this.toasts = new Toasts(hermes.sessions, {
       seen: (id) => (this.visible || this.coming) && id === hermes.sessions.session,
       tell: (...t) => void this.toast(...t),
@@ -172,7 +176,9 @@ export class ChatView implements vscode.WebviewViewProvider {
   private shown(): void {
     this.coming = false;
     this.hermes.server.bars.chatShown(this.visible);
-    if (!this.visible) this.questions.hidden();
+    if (this.visible) return;
+    this.questions.hidden();
+    this.messages.hidden();
   }
 
   private async toast(kind: "failure" | "end", text: string, session: string | undefined, ways: readonly Way[] = []): Promise<void> {
@@ -265,16 +271,19 @@ export class ChatView implements vscode.WebviewViewProvider {
       case "resume":
         this.prompts.forget();
         if (session === undefined || !this.chat.showBackground(session)) break;
+        this.messages.again();
         return this.questions.again();
       case "loaded":
         this.tell({ type: "loading", loading: false });
+        this.messages.again();
         return this.questions.again();
     }
     if (this.chat.state.session) this.prompts.forget(); // else they wait for this one
     this.chat.show(session === undefined ? undefined : { id: session, title: "" });
     this.tell({ type: "options", mode: this.hermes.state.modes?.currentModeId, options: [...this.hermes.state.options] });
-    if (reason === "load") this.tell({ type: "loading", loading: true });
-    else this.questions.again();
+    if (reason === "load") return this.tell({ type: "loading", loading: true });
+    this.questions.again();
+    this.messages.again();
   }
 
   // ---- from the page ----
@@ -295,6 +304,8 @@ export class ChatView implements vscode.WebviewViewProvider {
         return this.questions.permit(m.askId, m.optionId, m.reason);
       case "fill":
         return this.questions.fill(m.askId, { action: m.action, content: m.content });
+      case "press":
+        return this.messages.press(m.id, m.button);
       case "stopSubagent":
         await this.hermes.server.request(Method.SubagentStop, { sessionId: this.hermes.sessions.session!, subagentId: m.subagentId });
         return;
@@ -371,7 +382,6 @@ export class ChatView implements vscode.WebviewViewProvider {
 
   private notDone(error: unknown): void {
     this.hermes.log.error(message(error));
-    if (this.visible) this.tell({ type: "note", severity: "error", text: message(error) });
-    else void show.fail(`Hermes: ${message(error)}`);
+    void show.fail(this.visible ? message(error) : `Hermes: ${message(error)}`);
   }
 }

@@ -27,13 +27,15 @@ import * as show from "../show";
  * Client is the library's, with four differences: the server's commands are not
  * registered as the editor's, since ours have their names and more to say; the
  * server learns that it speaks to a plugin; errors are no notifications; and messages
- * of the server are shown as they are, without links.
+ * of the server are shown as they are, without links, and in the chat while that is visible.
  */
 export class Client extends LanguageClient {
   constructor(id: string, name: string, start: ServerOptions, options: LanguageClientOptions) {
     super(id, name, start, options);
-    this.onNotification(ShowMessageNotification.method, (p: ShowMessageParams) => void kinds(p.type)(p.message));
-    this.onRequest(ShowMessageRequest.method, async (p: ShowMessageRequestParams) => (await kinds(p.type)(p.message, ...(p.actions ?? []))) ?? null);
+    this.onNotification(ShowMessageNotification.method, (p: ShowMessageParams) => void shown[severityOf(p.type)](p.message));
+    this.onRequest(ShowMessageRequest.method, async (p: ShowMessageRequestParams, token) => {
+      return (await show.question(severityOf(p.type), token)(p.message, ...(p.actions ?? []))) ?? null;
+    });
   }
 
   override registerFeature(feature: StaticFeature | DynamicFeature<unknown>): void {
@@ -54,15 +56,16 @@ export class Client extends LanguageClient {
   }
 }
 
-/** kinds returns the function that shows messages of a kind. */
-function kinds(type: MessageType): typeof show.inform {
+const shown = { info: show.inform, warning: show.warn, error: show.fail };
+
+function severityOf(type: MessageType): keyof typeof shown {
   switch (type) {
     case MessageType.Error:
-      return show.fail;
+      return "error";
     case MessageType.Warning:
-      return show.warn;
+      return "warning";
   }
-  return show.inform;
+  return "info";
 }
 
 /** Announcement tells the server the capabilities of this plugin. */

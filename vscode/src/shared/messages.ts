@@ -15,7 +15,8 @@ export type ToPage =
   | { type: "user"; text: string; messageId?: string; images?: string[]; at: Time } // a prompt that was sent; images are data: URIs
   | { type: "turn"; running: true; at: Time }
   | { type: "turn"; running: false; at: Time; stopReason?: string; error?: string; ways?: readonly Way[] }
-  | { type: "note"; text: string; severity?: "error" | "warning"; ways?: readonly Way[] } // of the editor's own
+  | { type: "note"; text: string; severity?: "info" | "error" | "warning"; ways?: readonly Way[]; id?: string; buttons?: readonly string[] } // of the editor's own
+  | { type: "pressed"; id: string; choice?: string } // a button of a note; without one they are void
   | { type: "ask"; ask: Ask }
   | { type: "answered"; askId: string; choice?: string; at?: Time } // choice is for people; without one the question is void
   | { type: "options"; mode?: string; options: SessionConfigOption[] }
@@ -107,5 +108,6 @@ export type ToHost =
   | { type: "find"; query: string }
   | { type: "places"; names: string[] } // that may be files
   | { type: "drop"; uris: string[] }
+  | { type: "press"; id: string; button: number } // of a note
   | { type: "run"; command: string } // one of ours, or the editor's for trust
   | { type: "restart" };

@@ -20,7 +20,9 @@ export function reduce(state: State, m: ToPage): State {
     case "turn":
       return m.running ? { ...state, turn: { running: true, since: m.at } } : turnEnded(state, m);
     case "note":
-      return push(state, { kind: "note", key: 0, severity: m.severity ?? "info", text: m.text, ways: m.ways });
+      return push(state, { kind: "note", key: 0, severity: m.severity ?? "info", text: m.text, ways: m.ways, ...(m.id && { id: m.id, buttons: m.buttons }) });
+    case "pressed":
+      return { ...state, items: state.items.map((i) => (i.kind === "note" && i.id === m.id ? { ...i, buttons: undefined, choice: m.choice } : i)) };
     case "ask":
       return asked(state, m.ask);
     case "answered":

@@ -89,6 +89,10 @@ export interface Note extends Keyed {
   readonly text: string;
   readonly more?: string;
   readonly ways?: readonly Way[];
+  /** Its buttons are pressed by its id. */
+  readonly id?: string;
+  readonly buttons?: readonly string[];
+  readonly choice?: string;
   /** Choices in place of the text. */
   readonly offers?: readonly Offer[];
 }

@@ -132,6 +132,16 @@ function NoteEntry({ item }: { item: Note }) {
             {item.more && <div class="details">{item.more}</div>}
           </>
         )}
+        {item.choice && <span class="quiet"> · {item.choice}</span>}
+        {item.buttons && item.buttons.length > 0 && (
+          <div class="ways">
+            {item.buttons.map((label, button) => (
+              <button key={button} type="button" class="option" onClick={() => post({ type: "press", id: item.id!, button })}>
+                {label}
+              </button>
+            ))}
+          </div>
+        )}
         {item.ways && (
           <div class="ways">
             {item.ways.map((w) => (
