@@ -106,6 +106,8 @@ type (
 		// Passing marks a notice about a step of the turn, such as a retry. It is of no
 		// interest afterwards.
 		Passing bool
+		// Limit marks the reason for the end of a turn that a limit of the user's has stopped.
+		Limit bool
 		// Offers are choices below the notice. The text names them, too.
 		Offers []tools.Offer
 	}

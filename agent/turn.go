@@ -160,7 +160,7 @@ func (t *turn) reportOnly(ctx context.Context) (StopReason, error) {
 func (t *turn) step(ctx context.Context) (StopReason, error) {
 	if err := t.makeRoom(ctx); err != nil {
 		if stop := limitOf(err); stop != nil {
-			t.notice("%s", stop.Reason)
+			t.sink.Event(Notice{Text: stop.Reason, Limit: true})
 			return MaxTurnRequests, nil
 		}
 		return "", err
@@ -180,7 +180,7 @@ func (t *turn) step(ctx context.Context) (StopReason, error) {
 		}
 	}
 	if stop := limitOf(err); stop != nil {
-		t.notice("%s", stop.Reason)
+		t.sink.Event(Notice{Text: stop.Reason, Limit: true})
 		return MaxTurnRequests, nil
 	}
 	if err != nil || ctx.Err() != nil {

@@ -130,7 +130,7 @@ func (c *child) turns(w Worker) (agent.StopReason, error) {
 		stop, err = w.Turn(c.ctx, agent.Input{Text: text}, c)
 	}
 	schema, _ := resolved(c.Schema) // was checked by plan
-	if err == nil && stop == agent.MaxTurnRequests {
+	if err == nil && stop == agent.MaxTurnRequests && c.limit() == "" {
 		c.lastReport(w, schema)
 	}
 	if schema == nil || err != nil || stop != agent.EndTurn {
@@ -175,6 +175,13 @@ func (c *child) lastReport(w Worker, schema *jsonschema.Resolved) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.record.misfit = wrong
+}
+
+// limit returns the reason if a limit of the user's has stopped the child.
+func (c *child) limit() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.record.limit
 }
 
 const lastReportText = "All %d requests of this task are used up (max_iterations), so no more tools can be called. " +

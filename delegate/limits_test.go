@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hermes-ls/hermes-ls/agent"
+	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
@@ -76,6 +77,29 @@ func TestTokens(t *testing.T) {
 		}
 		if total < 100 || total > 150 {
 			t.Errorf("%d tokens were used", total)
+		}
+	})
+}
+
+// TestLimit checks a subagent that a limit of the user's stops: its result says so with the reason, and it is not asked for a
+// report.
+func TestLimit(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const reason = "Stopped before the next request, which could pass limits.session_usd."
+		b := newBed(t, map[string][][]step{
+			"parent":     {call("delegate_task", object{"goal": "Spend much"}), say("ok")},
+			"Spend much": {call("read_file", object{"path": "a"}), {{err: &model.Stopped{Reason: reason}}}, say("never asked")},
+		})
+		b.write("a", "x\n")
+		b.prompt("parent")
+		r := b.answer().Results[0]
+		if r.Status != "interrupted" || r.Exit != "limit" || r.Error != reason || r.Calls != 1 || strings.Contains(r.Summary, "never asked") || len(r.Trace) != 1 {
+			t.Errorf("%+v", r)
+		}
+		ended := of[agent.ChildEnded](b.sink)
+		if len(ended) != 1 || ended[0].Status != "interrupted" || ended[0].Error != reason {
+			t.Errorf("the editor got %+v", ended)
 		}
 	})
 }

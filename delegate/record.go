@@ -27,6 +27,7 @@ type record struct {
 	doing    string            // its activity now
 	last     time.Time         // of the last event
 	open     []model.Call      // of a history: calls without a result
+	limit    string            // the reason, if a limit of the user's has stopped the turn
 
 	output json.RawMessage // the answer, if it matches the schema
 	misfit error           // why it does not match
@@ -48,6 +49,11 @@ func (r *record) add(e agent.Event) (spent int) {
 	switch e := e.(type) {
 	case agent.UserMessage:
 		r.reply()
+		r.limit = ""
+	case agent.Notice:
+		if e.Limit {
+			r.limit = e.Text
+		}
 	case agent.Text:
 		r.speaking.WriteString(e.Text)
 		r.doing = "writing"

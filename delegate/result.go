@@ -25,6 +25,7 @@ const (
 	timedOut      = "timeout"
 	maxIterations = "max_iterations"
 	exitError     = "error"
+	limitReached  = "limit"
 )
 
 // outcome is the result of a child for the parent's model.
@@ -68,6 +69,9 @@ func (c *child) conclude(stop agent.StopReason, err error) *outcome {
 	o.Index, o.Session, o.Model = c.Index, c.ID, c.Model
 	o.Duration = seconds(time.Since(c.began))
 	o.Status, o.Exit, o.Error = ending(context.Cause(c.ctx), stop, err)
+	if o.Status == completed && c.record.limit != "" {
+		o.Status, o.Exit, o.Error = interrupted, limitReached, c.record.limit
+	}
 	o.Error = tools.BriefError(o.Error)
 	o.Summary = c.record.report()
 	o.reported = o.Status == completed && o.Summary != ""

@@ -15,6 +15,12 @@ import (
 // asker asks the user a question for which the gate has no rule.
 type asker func(ctx context.Context, q tools.ApprovalRequest) (tools.Decision, error)
 
+// Names in the stored state of a session.
+const (
+	spendingState = "spending"
+	raisedKey     = "raised"
+)
+
 // newLedger returns the ledger of a session. stored returns nil for a session without a prompt.
 func newLedger(id string, stored func() *store.Store, all func() *store.Store, conf func() *config.Loaded, g *gate.Gate, ask asker, show func(string)) *spending.Ledger {
 	return spending.New(spending.Config{
@@ -46,6 +52,15 @@ func newLedger(id string, stored func() *store.Store, all func() *store.Store, c
 			}
 			defer leave()
 			return ask(ctx, q)
+		},
+		Raised: func(ctx context.Context) (raised map[string]float64, err error) {
+			if st := stored(); st != nil {
+				_, err = st.State(id, spendingState).Load(ctx, raisedKey, &raised)
+			}
+			return raised, err
+		},
+		Keep: func(ctx context.Context, raised map[string]float64) error {
+			return all().State(id, spendingState).Save(ctx, raisedKey, raised)
 		},
 		Show: show,
 	})

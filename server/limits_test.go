@@ -83,6 +83,13 @@ func TestSpendingLimits(t *testing.T) {
 	if stop := turn(); stop != agent.EndTurn || len(host.asked) != 2 {
 		t.Errorf("raised: %s, asked %d times", stop, len(host.asked))
 	}
+	again, err := open(t, Options{Home: home, Model: fakemodel.New(), Static: true}).LoadSession(t.Context(), x.ID(), Place{}, &guest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, err := usageText(t.Context(), again, ""); err != nil || !strings.Contains(text, "raised by 100,000 tokens for this session") {
+		t.Errorf("/usage after a restart: %s, %v", text, err)
+	}
 	if q := host.asked[0]; q.Title != "Send the next request to the model" || len(q.Options()) != 3 || q.Options()[1].Label != "Raise by 100,000 tokens for this session" {
 		t.Errorf("%+v", q)
 	}

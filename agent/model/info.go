@@ -30,8 +30,8 @@ type KnownToSee interface {
 	KnownToSee(ctx context.Context) bool
 }
 
-// Price is the price of a model in US dollars per million tokens.
-type Price struct{ Input, Output float64 }
+// Price is the price of a model in US dollars per million tokens. CacheRead is 0 if it costs as much as Input.
+type Price struct{ Input, Output, CacheRead float64 }
 
 // Priced is a model that may know its price.
 type Priced interface {

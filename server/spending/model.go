@@ -38,7 +38,7 @@ func (m limited) Unwrap() model.Model { return m.Model }
 // Stream implements [model.Model].
 func (m limited) Stream(ctx context.Context, req *model.Request) iter.Seq2[model.Delta, error] {
 	return func(yield func(model.Delta, error) bool) {
-		own := req.Tokens()
+		own := input{tokens: req.Tokens(), of: req.SessionID + "\x00" + req.Model, stored: req.SessionID != ""}
 		end, err := m.ledger.admit(ctx, m.Model, own, m.asks)
 		if err != nil {
 			yield(model.Delta{}, err)
@@ -55,4 +55,11 @@ func (m limited) Stream(ctx context.Context, req *model.Request) iter.Seq2[model
 			}
 		}
 	}
+}
+
+// input is our own count of a request's input.
+type input struct {
+	tokens int
+	of     string // the session, which may be a subagent's, and the model
+	stored bool   // it is the history of a session
 }

@@ -3,9 +3,11 @@
 package spending
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 
 	"github.com/google/uuid"
@@ -26,6 +28,9 @@ type Config struct {
 	Today func(ctx context.Context) (float64, error)
 	// Ask asks the user. If no user can answer, it returns an error.
 	Ask func(ctx context.Context, q tools.ApprovalRequest) (tools.Decision, error)
+	// Raised returns the amounts by which limits were raised for the session, by their names. Keep stores them.
+	Raised func(ctx context.Context) (map[string]float64, error)
+	Keep   func(ctx context.Context, raised map[string]float64) error
 	// Show shows the user a notice.
 	Show func(text string)
 }
@@ -36,7 +41,7 @@ type Ledger struct {
 	asking chan struct{} // holds a token while a request is checked; others wait for the answer
 
 	mu       sync.Mutex  // guards the following, never while waiting
-	read     bool        // spent includes the stored usage
+	read     bool        // spent and raised include the stored values
 	spent    model.Usage // of the session
 	reserved cost        // of running requests
 	allowed  map[string]bool
@@ -44,10 +49,14 @@ type Ledger struct {
 	stopped  string          // the reason; empty: the turn goes on
 	unpriced map[string]bool // models named to the user
 	ratio    float64         // of the newest response's count of its input to our own; 0: none yet
+	cached   map[string]read // by session and model: the newest response
 }
 
 // New returns a ledger.
 func New(c Config) *Ledger { return &Ledger{cfg: c, asking: make(chan struct{}, 1)} }
+
+// read is the input of a request, and the part that came from the endpoint's cache.
+type read struct{ own, cached int }
 
 // cost is the estimate of a request.
 type cost struct {
@@ -80,7 +89,7 @@ func (l *Ledger) Turn() {
 
 // admit returns when a request may be sent. end must be called after the request. If the request
 // must not be sent, admit returns a [*model.Stopped]. If asks is false, the user is not asked.
-func (l *Ledger) admit(ctx context.Context, m model.Model, tokens int, asks bool) (end func(), err error) {
+func (l *Ledger) admit(ctx context.Context, m model.Model, own input, asks bool) (end func(), err error) {
 	set, maxTokens := l.cfg.Limits()
 	if set == (config.Limits{}) {
 		return func() {}, nil
@@ -93,11 +102,11 @@ func (l *Ledger) admit(ctx context.Context, m model.Model, tokens int, asks bool
 			return nil, context.Cause(ctx)
 		}
 	}
-	tokens = l.scaled(tokens)
+	tokens, cached := l.scaled(own)
 	next := cost{tokens: tokens + maxTokens}
 	price, priced := model.PriceOf(m)
 	if priced {
-		next.usd = (float64(tokens)*price.Input + float64(maxTokens)*price.Output) / 1e6
+		next.usd = (float64(tokens-cached)*price.Input + float64(cached)*cmp.Or(price.CacheRead, price.Input) + float64(maxTokens)*price.Output) / 1e6
 	}
 	for {
 		l.mu.Lock()
@@ -159,9 +168,13 @@ func (l *Ledger) session(ctx context.Context) (model.Usage, cost, error) {
 		if err != nil {
 			return model.Usage{}, cost{}, err
 		}
+		raised, err := l.cfg.Raised(ctx)
+		if err != nil {
+			return model.Usage{}, cost{}, err
+		}
 		l.mu.Lock()
 		if !l.read {
-			l.read, l.spent = true, stored
+			l.read, l.spent, l.raised = true, stored, raised
 		}
 		l.mu.Unlock()
 	}
@@ -216,6 +229,10 @@ func (l *Ledger) decide(ctx context.Context, passed limit, next cost) {
 		Reason:  fmt.Sprintf("could pass limits.%s: %s is spent, and the request has %s", passed.name, passed.share(), size),
 		Choices: append(choices, tools.Choice{ID: stop, Label: "Stop"}),
 	})
+	if err == nil && choice == raise {
+		l.raise(ctx, passed)
+		return
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
@@ -224,40 +241,69 @@ func (l *Ledger) decide(ctx context.Context, passed limit, next cost) {
 			l.allowed = map[string]bool{}
 		}
 		l.allowed[passed.name] = true
-	case err == nil && choice == raise && l.raised[passed.name] == 0:
-		if l.raised == nil {
-			l.raised = map[string]float64{}
-		}
-		l.raised[passed.name] = passed.own
 	default:
-		l.stopped = fmt.Sprintf("Stopped before the next request, which could pass limits.%s: %s is spent, and the request has %s.", passed.name, passed.share(), size)
+		l.stopped = passed.stopped(size)
 		if err != nil && ctx.Err() == nil {
 			l.stopped += " No user could be asked. Set a higher limit in config.yaml to go on."
 		}
 	}
 }
 
-// scaled converts our own count of an input to the endpoint's, if that is higher.
-func (l *Ledger) scaled(tokens int) int {
+// stopped returns the reason for the end of a turn before a request of a size.
+func (l limit) stopped(size string) string {
+	return fmt.Sprintf("Stopped before the next request, which could pass limits.%s: %s is spent, and the request has %s.", l.name, l.share(), size)
+}
+
+// raise raises a limit once, and stores that for a later server. If it cannot be stored, the user is told.
+func (l *Ledger) raise(ctx context.Context, passed limit) {
+	l.mu.Lock()
+	if l.raised[passed.name] > 0 {
+		l.stopped = passed.stopped("more")
+		l.mu.Unlock()
+		return
+	}
+	raised := maps.Clone(l.raised)
+	if raised == nil {
+		raised = map[string]float64{}
+	}
+	raised[passed.name] = passed.own
+	l.raised = raised
+	l.mu.Unlock()
+	if err := l.cfg.Keep(context.WithoutCancel(ctx), raised); err != nil {
+		l.cfg.Show(fmt.Sprintf("limits.%s is raised until the server ends: %v.", passed.name, err))
+	}
+}
+
+// scaled converts our own count of an input to the endpoint's, if that is higher. cached is the part at the price of the
+// cache: as many tokens as came from the cache in the request before. After a compaction it is 0.
+func (l *Ledger) scaled(own input) (tokens, cached int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return int(float64(tokens) * min(max(l.ratio, 1), mostRatio))
+	tokens = int(float64(own.tokens) * min(max(l.ratio, 1), mostRatio))
+	if before := l.cached[own.of]; own.stored && own.tokens >= before.own {
+		cached = min(before.cached, tokens)
+	}
+	return tokens, cached
 }
 
 // mostRatio limits the ratio of the endpoint's tokens to our own.
 const mostRatio = 4
 
-// add counts the usage of a response. own is our own count of its input. If a limit in dollars cannot count it, the model is named
+// add counts the usage of a response to a request with the input own. If a limit in dollars cannot count it, the model is named
 // once.
-func (l *Ledger) add(u model.Usage, own int, name string, priced bool) {
+func (l *Ledger) add(u model.Usage, own input, name string, priced bool) {
 	set, _ := l.cfg.Limits()
 	l.mu.Lock()
 	if l.read {
 		l.spent = l.spent.Plus(u)
 	}
-	if own > 0 && u.Input > 0 {
-		l.ratio = float64(u.Input) / float64(own)
+	if own.tokens > 0 && u.Input > 0 {
+		l.ratio = float64(u.Input) / float64(own.tokens)
 	}
+	if l.cached == nil {
+		l.cached = map[string]read{}
+	}
+	l.cached[own.of] = read{own.tokens, u.CachedRead}
 	tell := u.Cost == 0 && u.Input+u.Output > 0 && !priced && (set.SessionUSD > 0 || set.DayUSD > 0) && !l.unpriced[name]
 	if tell {
 		if l.unpriced == nil {

@@ -46,6 +46,7 @@ type bed struct {
 	asked     []tools.ApprovalRequest
 	shown     []string
 	sent      int
+	kept      map[string]float64 // the stored raises
 }
 
 func newBed(set config.Limits, answers ...tools.Decision) *bed {
@@ -62,6 +63,11 @@ func newBed(set config.Limits, answers ...tools.Decision) *bed {
 			answer := b.answers[0]
 			b.answers = b.answers[1:]
 			return answer, nil
+		},
+		Raised: func(context.Context) (map[string]float64, error) { return b.kept, nil },
+		Keep: func(_ context.Context, raised map[string]float64) error {
+			b.kept = raised
+			return nil
 		},
 		Show: func(text string) { b.shown = append(b.shown, text) },
 	})
@@ -155,6 +161,49 @@ func TestTurns(t *testing.T) {
 		if b.sent != want {
 			t.Errorf("turn %d: %d sent, want %d", i+1, b.sent, want)
 		}
+	}
+}
+
+// A raise is stored: a later server has it, and does not offer another one.
+func TestRaisedBefore(t *testing.T) {
+	t.Parallel()
+	b := newBed(config.Limits{SessionUSD: 0.35}, raise)
+	if err := b.send(t.Context(), b.model(used, price), 4); err != nil || b.kept["session_usd"] != 0.35 {
+		t.Fatalf("%v, %v is stored", err, b.kept)
+	}
+	later := newBed(config.Limits{SessionUSD: 0.35}, stop)
+	later.stored, later.kept = model.Usage{Cost: 0.4}, b.kept
+	err := later.send(t.Context(), later.model(used, price), 9)
+	var stopped *model.Stopped
+	if !errors.As(err, &stopped) || later.sent != 3 || len(later.asked) != 1 || len(later.asked[0].Options()) != 2 {
+		t.Errorf("%v, sent %d, asked %+v", err, later.sent, later.asked)
+	}
+}
+
+// TestCached checks that the part of a request that the endpoint has in its cache counts at that price, until the history is
+// replaced by a shorter one.
+func TestCached(t *testing.T) {
+	t.Parallel()
+	b := newBed(config.Limits{SessionUSD: 0.25}, stop)
+	cheap := &model.Price{Input: 100, Output: 1000, CacheRead: 10}
+	m := b.model(model.Usage{Input: 1000, CachedRead: 900, Cost: 0.1}, cheap)
+	ask := func(bytes int) (err error) {
+		for _, e := range m.Stream(t.Context(), &model.Request{SessionID: "s", System: strings.Repeat("x", bytes)}) {
+			err = e
+		}
+		return err
+	}
+	for range 2 { // $0.10 and 1,000 tokens each; 100 of them at the full price leave a third request below the limit
+		if err := ask(4000); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := ask(4000); err != nil || len(b.asked) != 0 {
+		t.Errorf("%v, asked %d times: the cached part counts in full", err, len(b.asked))
+	}
+	b.set.SessionUSD = 0.35
+	if err := ask(3000); err == nil {
+		t.Error("a shorter history counts as cached")
 	}
 }
 

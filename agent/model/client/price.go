@@ -40,7 +40,7 @@ func (m *Model) Price() (model.Price, bool) {
 		return model.Price{}, false
 	}
 	p, known := m.endpoints[0].price()
-	return model.Price{Input: p.Input, Output: p.Output}, known
+	return model.Price{Input: p.Input, Output: p.Output, CacheRead: p.CacheRead}, known
 }
 
 // cost returns the cost of a request if the response omits it. If no price is known, it returns 0.
