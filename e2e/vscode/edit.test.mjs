@@ -131,7 +131,8 @@ step("an edit that changes nothing shows the answer, and none of the lines of an
   await idle();
   await becomes(now);
   await edit("is this right?", { text: "It is right as it is." });
-  await editor.told("It is right as it is.");
+  await editor.noted("Hermes changed nothing in this file.").waitFor();
+  await editor.chat.locator("article.answer").getByText("It is right as it is.").waitFor();
   await editor.shot("inline-edit-nothing");
   assert.equal(await lens("Reject").count(), 0);
   await openChat();

@@ -34,6 +34,9 @@ let chat: Chat | undefined;
 /** From now on messages are shown in the chat while that is visible. Dialogs stay dialogs. */
 export const inChat = (place: Chat) => void (chat = place);
 
+/** Whether the user sees the chat. */
+export const chatVisible = () => chat?.visible ?? false;
+
 export const inform = message("info");
 export const warn = message("warning");
 export const fail = message("error");

@@ -82,7 +82,8 @@ export class InlineEdits implements vscode.Disposable, vscode.CodeLensProvider {
       const result = await sessions.commandTurn(Command.Edit, { ...place, instruction });
       await this.review.settled();
       if (!this.found(path, [run])) {
-        void show.inform(result.text?.trim() || "Hermes changed nothing in this file.");
+        const answer = show.chatVisible() ? undefined : result.text?.trim(); // the chat has it
+        void show.inform(answer || "Hermes changed nothing in this file.");
       }
     } finally {
       run.until = this.review.changes.newest;
