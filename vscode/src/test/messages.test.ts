@@ -19,7 +19,8 @@ function setup() {
       toasts.push(text);
       return new Promise((resolve) => (press = resolve));
     });
-  const notes = () => state.items.map((i) => [(i as Note).severity, (i as Note).text, ...((i as Note).buttons ?? []), (i as Note).choice].filter(Boolean).join(" | "));
+  const notes = () =>
+    state.items.map((i) => [(i as Note).severity, (i as Note).text, ...((i as Note).buttons ?? []), (i as Note).choice].filter(Boolean).join(" | "));
   return {
     messages,
     toasts,
@@ -28,7 +29,7 @@ function setup() {
     cancel: () => cancel(),
     press: (b?: number) => press(b),
     idOf: (i: number) => (state.items[i] as Note).id!,
-    reset(after = 0) {
+    reset: (after = 0) => {
       now += after;
       state = reduce(state, { type: "reset" });
       messages.again();
