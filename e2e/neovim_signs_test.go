@@ -55,6 +55,28 @@ func TestNeovimSigns(t *testing.T) {
 			if text, err := os.ReadFile(filepath.Join(b.workspace, "shop.py")); err != nil || !strings.Contains(string(text), "return a + b") {
 				t.Errorf("the file has %q, %v", text, err)
 			}
+
+			p.send("Turn it round",
+				`[{"call":{"name":"patch","args":{"path":"shop.py","old_string":"def total","new_string":"# the shop\ndef total"}}},`+
+					`{"call":{"name":"patch","args":{"path":"shop.py","old_string":"return a + b","new_string":"return b + a"}}}]`,
+				`[{"text":"It is turned round."}]`)
+			p.wait("It is turned round.", "● idle", "┃ # the shop", "┃     return b + a")
+			p.line(":wincmd p")
+			p.until("the window of the file", func() bool { return p.eval(`expand('%:t')`) == "shop.py" })
+			p.line(":1Hermes hunk accept")
+			one := func() bool {
+				screen := p.tmux("capture-pane", "-p")
+				return !strings.Contains(screen, "┃ # the shop") && strings.Contains(screen, "┃     return b + a")
+			}
+			p.until("the accepted sign to be gone", one)
+			p.line(":qall!")
+			p.until("Neovim to end", func() bool {
+				return strings.Contains(p.tmux("list-sessions"), "no server") || strings.Contains(p.tmux("list-sessions"), "error")
+			})
+			p.start(t, "shop.py")
+			p.until("the sign of the rest", one)
+			p.line(":Hermes hunk next")
+			p.until("the cursor to be at the rest", func() bool { return p.eval(`line('.')`) == "3" })
 		})
 	}
 }

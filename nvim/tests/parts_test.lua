@@ -106,6 +106,27 @@ T["hunks are accepted and rejected one by one"] = function()
   same({ inline.accepted({ "a" }, {}, first[1]), inline.rejected({ "a" }, {}, first[1]) }, { {}, { "a" } })
 end
 
+T["the accepted part of a change outlives Neovim, and is forgotten with the change"] = function()
+  local rests = require("hermes.rests")
+  local stdpath, state = vim.fn.stdpath, vim.fn.tempname()
+  vim.fn.stdpath = function(what) ---@diagnostic disable-line: duplicate-set-field
+    return what == "state" and state or stdpath(what)
+  end
+  rests.keep("/w", "/w/a", { id = "c1", before = { "one", "" } })
+  rests.keep("/w", "/w/b", { id = "c2", before = { "two" } })
+  rests.keep("/w", "/w/b", nil)
+  same({ rests.before("/w", "/w/a", "c1"), rests.before("/w", "/w/a", "c0"), rests.before("/v", "/w/a", "c1") }, { { "one", "" } })
+  same(rests.before("/w", "/w/b", "c2"), nil)
+  local files = vim.fn.glob(state .. "/hermes-ls/accepted/*", true, true)
+  same({ #files, vim.fn.getfperm(files[1]) }, { 1, "rw-------" })
+  rests.prune("/w", { c1 = true })
+  same(rests.before("/w", "/w/a", "c1"), { "one", "" })
+  rests.prune("/w", {})
+  same(rests.before("/w", "/w/a", "c1"), nil)
+  same(vim.fn.glob(state .. "/hermes-ls/accepted/*", true, true), {})
+  vim.fn.stdpath = stdpath
+end
+
 T["of changed lines, only the agent's are found"] = function()
   local before, after = { "a", "b", "c", "d" }, { "a", "B", "c", "d", "new" }
   for _, case in ipairs({

@@ -4,16 +4,9 @@ local compat = require("hermes.compat")
 local config = require("hermes.config")
 local inline = require("hermes.inline")
 local protocol = require("hermes.protocol")
+local rests = require("hermes.rests")
 
 local M = {}
-
---- What is left of a change of which the user has accepted a part.
----@class hermes.Rest
----@field id string the checkpoint
----@field before string[]
-
----@type table<integer, hermes.Rest> by buffer
-local rests = {}
 
 --- Changes of the workspace that wait for the user, as the server has listed them last.
 ---@type table<hermes.Connection, hermes.TurnChanges[]>
@@ -77,10 +70,9 @@ local function show(of, buf)
     if not after or not vim.api.nvim_buf_is_loaded(buf) then
       return
     end
-    local rest = rests[buf]
-    local before = rest and rest.id == oldest.checkpointId and rest.before or inline.lines_in(compat.some(file.content) or "")
+    local before = rests.before(of.root, path, oldest.checkpointId) or inline.lines_in(compat.some(file.content) or "")
     inline.signs(buf, before, inline.lines_in(after), function(left, accepted)
-      rests[buf] = { id = oldest.checkpointId, before = left }
+      rests.keep(of.root, path, not accepted and { id = oldest.checkpointId, before = left } or nil)
       if accepted then
         accept(of, turns, path)
       end
@@ -107,6 +99,11 @@ function M.refresh(of)
       return -- checkpoints are off
     end
     listed[of] = result.changes
+    local waiting = {} ---@type table<string, boolean>
+    for _, turn in ipairs(result.changes) do
+      waiting[turn.checkpointId] = true
+    end
+    rests.prune(of.root, waiting)
     for _, buf in ipairs(vim.api.nvim_list_bufs()) do
       if belongs(of, buf) then
         show(of, buf)
