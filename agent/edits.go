@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -9,8 +8,6 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/store"
-	"github.com/hermes-ls/hermes-ls/internal/amount"
-	"github.com/hermes-ls/hermes-ls/tools"
 )
 
 // edits list the parts of stored messages to omit from requests. The stored messages do not
@@ -97,53 +94,16 @@ func (t *turn) leaveOut() error {
 	if err := t.saveEdits(t.storeCtx); err != nil {
 		return err
 	}
-	return t.keepNews()
-}
-
-const newsKey = "news"
-
-// newsShare is the share of the context window that kept notices may have.
-const newsShare = 0.1
-
-// keepNews stores the notices of the turn for the next prompt, because their prompt is left out. If they
-// are the prompt, they may be its fault, and none is stored. A notice is stored once.
-func (t *turn) keepNews() error {
-	if t.prompt.Note || len(t.news) == 0 {
-		return nil
+	if t.prompt.Note {
+		return nil // its notices may be the reason
 	}
-	room := int(newsShare * float64(cmp.Or(t.window(), usualWindow)))
-	kept := make([]string, len(t.news))
-	for i, text := range t.news {
-		size := tools.Tokens(text)
-		if size > room {
-			kept[i] = fmt.Sprintf("A notice of %s was left out with the prompt before: it does not fit.", amount.Bytes(len(text)))
-			continue
-		}
-		kept[i], room = text, room-size
-	}
-	if err := t.editsOf().Save(t.storeCtx, newsKey, kept); err != nil {
-		return fmt.Errorf("keeping the notices of a prompt that is left out: %w", err)
-	}
-	return nil
-}
-
-// usualWindow stands for an unknown context window, in tokens.
-const usualWindow = 32_000
-
-// keptNews returns the notices of a prompt that was left out.
-func (s *Session) keptNews(ctx context.Context) (kept []string, err error) {
-	s.headMu.Lock()
-	stored := s.stored
-	s.headMu.Unlock()
-	if !stored {
-		return nil, nil
-	}
-	_, err = s.editsOf().Load(ctx, newsKey, &kept)
-	return kept, err
+	return t.news.keep(t.storeCtx, t.editsOf(), t.window())
 }
 
 func (s *Session) saveEdits(ctx context.Context) error {
-	if err := s.editsOf().Save(ctx, editsKey, s.history.edits); err != nil {
+	stored := s.history.edits
+	stored.Plain = slices.DeleteFunc(slices.Clone(stored.Plain), func(id string) bool { return slices.Contains(s.history.trial, id) })
+	if err := s.editsOf().Save(ctx, editsKey, stored); err != nil {
 		return fmt.Errorf("keeping what later requests leave out: %w", err)
 	}
 	return nil

@@ -36,7 +36,8 @@ type history struct {
 	requests int
 	answered string // PROVIDER/MODEL of the last response
 	edits    edits
-	counted  int64 // the Seq up to which usage and requests include all messages
+	trial    []string // ids of edits.Plain that are not stored, see keepPlain
+	counted  int64    // the Seq up to which usage and requests include all messages
 	gauge    gauge
 	pairs    paired
 	floor    int // tokens left after the last compaction

@@ -39,7 +39,7 @@ const maxPlain = 4 // responses to try in plain form, before all at once
 // askPlainly repeats a refused request. If it is refused again, askPlainly sends the response
 // named in the refusal, else the newest, in plain form: its calls and results as text. If this
 // does not help, it sends all responses in plain form. If a request is accepted, the form is
-// kept. Otherwise the history stays unchanged, and askPlainly returns the first error.
+// kept, see keepPlain. Otherwise the history stays unchanged, and askPlainly returns the first error.
 func (t *turn) askPlainly(ctx context.Context, id string, reply *model.Reply, first *model.Error) (*model.Reply, error) {
 	if t.refusedPart(first) == "" {
 		return reply, first // no response in the history could be the cause
@@ -63,7 +63,7 @@ func (t *turn) askPlainly(ctx context.Context, id string, reply *model.Reply, fi
 		}
 		t.sendPlain(parts)
 		if again, err = t.ask(ctx, id); err == nil {
-			return again, t.keepPlain(first)
+			return again, t.keepPlain(first, before.edits.Plain)
 		}
 		if failed = refusedHistory(err); failed == nil || ctx.Err() != nil {
 			break
@@ -79,9 +79,18 @@ func (t *turn) askPlainly(ctx context.Context, id string, reply *model.Reply, fi
 	return reply, first
 }
 
-// keepPlain stores which responses are in plain form, and shows the user a notice.
-func (t *turn) keepPlain(refused *model.Error) error {
+// keepPlain stores which responses are in plain form, and shows the user a notice. before are those that
+// had it before. If the refusal can be a fault of the server, the form is kept for the turn only: if
+// a later turn is refused, too, the history is the cause, and the form is stored.
+func (t *turn) keepPlain(refused *model.Error, before []string) error {
 	why := shorten.OneLine(strings.TrimRight(refused.Message, ". \n"), 200)
+	if refused.Unsure && !t.doubted {
+		t.historyMu.Lock()
+		t.history.trial = append(slices.Clone(t.history.trial), t.history.edits.Plain[len(before):]...)
+		t.historyMu.Unlock()
+		t.notice("%s failed twice with the history (%s). A part of it is sent as plain text in this turn. The next turn sends it whole again.", refused.Model, why)
+		return nil
+	}
 	t.notice("%s refused the history twice (%s). The part that it refused is now sent as plain text, and the session goes on. Nothing else was changed.", refused.Model, why)
 	return t.saveEdits(t.storeCtx)
 }

@@ -99,6 +99,51 @@ func TestRefusedHistory(t *testing.T) {
 	}
 }
 
+// TestRefusedByAFaultOfTheServer checks that a refusal that may be a fault of the server makes a part plain for
+// one turn, and that a refusal in the next turn, too, makes it plain for good.
+func TestRefusedByAFaultOfTheServer(t *testing.T) {
+	t.Parallel()
+	for name, last := range map[string]bool{"once": false, "in each turn": true} {
+		broken, n := true, 0
+		m := fakemodel.Func(func(x *fakemodel.Exchange) {
+			calls := slices.ContainsFunc(x.Request.Messages, func(m model.Message) bool { return len(m.Calls()) > 0 })
+			switch n++; {
+			case n == 1:
+				x.Call("a", "look", `{"path":"a"}`)
+			case broken && calls:
+				x.Fail(&model.Error{Kind: model.ErrRequest, Status: 500, Model: "m", Message: "KeyError: 'x'", Unsure: true})
+			default:
+				x.Text("done")
+			}
+		})
+		config := agent.Config{Model: m, Store: openStore(t), Tools: scriptTools(t, nil)}
+		s, sink := begin(t, config), &recorder{}
+		turn := func(s *agent.Session) (calls int, requests int) {
+			before := len(m.Requests())
+			if _, err := s.Turn(t.Context(), agent.Input{Text: "go"}, sink); err != nil {
+				t.Fatal(name, err)
+			}
+			all := m.Requests()
+			return len(all[len(all)-1].Messages[1].Calls()), len(all) - before
+		}
+		if calls, _ := turn(s); calls != 0 || len(of[agent.Notice](sink)) != 1 {
+			t.Errorf("%s: %d calls in the plain form, notices %v", name, calls, of[agent.Notice](sink))
+		}
+		broken = last
+		plain := 1
+		if last {
+			plain = 0
+		}
+		if calls, _ := turn(s); calls != plain {
+			t.Errorf("%s: the second turn sent %d calls", name, calls)
+		}
+		config.Head.ID = s.ID()
+		if calls, requests := turn(load(t, config)); calls != plain || requests != 1 {
+			t.Errorf("%s: after loading, %d calls in %d requests", name, calls, requests)
+		}
+	}
+}
+
 func shapeOf(messages []model.Message) string {
 	var b strings.Builder
 	for _, m := range messages {

@@ -106,8 +106,10 @@ type Session struct {
 	headMu sync.Mutex // also held while the head is being stored
 	head   store.Session
 	stored bool // the session is in the store
-	tools  *tools.Set
-	effort string
+	// doubted: the turn before was refused, perhaps by a fault of the server, see keepPlain.
+	doubted bool
+	tools   *tools.Set
+	effort  string
 
 	small atomic.Bool // the profile for small context windows applies
 	bound atomic.Pointer[bound]

@@ -29,7 +29,7 @@ type turn struct {
 	more     string       // text for the model to continue the turn with; empty: it ends
 	goneOn   bool         // [Config.Output] has continued the turn
 	report   bool         // a single request whose calls do not run, see [Input]
-	news     []string     // the notices of the turn, without those of an earlier one
+	news     news
 }
 
 // Turn runs a turn. It returns when the answer is complete and all its goroutines have ended.
@@ -59,6 +59,10 @@ func (s *Session) Turn(ctx context.Context, in Input, sink Sink) (StopReason, er
 	s.inbox.listen()
 	defer s.inbox.close()
 	t := &turn{Session: s, sink: sink, storeCtx: context.WithoutCancel(ctx), report: in.Report}
+	defer func() {
+		s.doubted = len(s.history.trial) > 0
+		s.read = s.read && !s.doubted // the next turn reads the history again, without the plain form
+	}()
 	if err := t.begin(in); err != nil {
 		return "", fmt.Errorf("keeping the prompt: %w", err)
 	}
@@ -75,7 +79,7 @@ func (s *Session) Turn(ctx context.Context, in Input, sink Sink) (StopReason, er
 
 // begin stores the prompt.
 func (t *turn) begin(in Input) error {
-	kept, err := t.keptNews(t.storeCtx)
+	kept, err := keptNews(t.storeCtx, t.editsOf())
 	if err != nil {
 		return err
 	}

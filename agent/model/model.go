@@ -194,6 +194,7 @@ type Error struct {
 	Shown      int           `json:",omitempty"` // characters of text shown before the failure
 	Others     []*Error      `json:",omitempty"` // of fallbacks, which failed, too
 	Named      int           `json:",omitempty"` // the message named in a refusal, counted from 1; 0: none
+	Unsure     bool          `json:",omitempty"` // of a refusal: a fault of the server may be the cause, and not the history
 	AddressIn  string        `json:",omitempty"` // setting with the address of the endpoint; empty: model.base_url
 	KeyIn      string        `json:",omitempty"` // setting or variable with the key; empty: not known
 	Proxy      string        `json:",omitempty"` // address of the request's proxy; empty: none

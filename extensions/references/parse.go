@@ -162,11 +162,11 @@ func unquoted(name string) string {
 	return strings.ReplaceAll(name, `\"`, `"`)
 }
 
-// brackets have the opening bracket of each closing one.
+// brackets maps each closing bracket to its opening bracket.
 var brackets = map[byte]string{')': "(", ']': "[", '}': "{", '>': "<"}
 
 // withoutEnd returns a name without the characters at its end that belong to the sentence. A closing
-// bracket whose opening one is in the name belongs to the name, except in a Markdown link.
+// bracket with its opening bracket in the name belongs to the name, except in a Markdown link.
 func withoutEnd(name, sentence string) string {
 	for name != "" {
 		last := name[len(name)-1]

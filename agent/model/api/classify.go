@@ -31,6 +31,9 @@ func Classify(status int, header http.Header, body []byte) *model.Error {
 	if status == http.StatusForbidden && strings.HasPrefix(said.message, model.WebPage) {
 		err.Kind = model.ErrRequest // a firewall or a proxy that does not know the key
 	}
+	if err.Kind == model.ErrRequest && (status == 0 || status >= 500) {
+		err.Unsure = ofInterpreter(text) && !hasWording(text, templateWordings())
+	}
 	if err.Kind == model.ErrOverflow {
 		if err.Window = said.window; err.Window == 0 {
 			err.Window = WindowIn(said.message)

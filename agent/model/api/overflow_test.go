@@ -251,6 +251,14 @@ func TestTemplateErrors(t *testing.T) {
 			}
 		}
 	}
+	for text, unsure := range map[string]bool{
+		"KeyError: 'choices'": true, "TypeError: 'NoneType' object is not subscriptable": true, "'Request' object has no attribute 'user'": true,
+		"jinja2.exceptions.UndefinedError: 'dict object' has no attribute 'content'": false, "Value is not callable: null at row 49, column 79": false,
+	} {
+		if got := Classify(500, nil, must(json.Marshal(map[string]any{"detail": text}))); got.Kind != model.ErrRequest || got.Unsure != unsure {
+			t.Errorf("%q: %q, unsure: %v", text, got.Kind, got.Unsure)
+		}
+	}
 	for _, text := range []string{"oops", "Internal server error", "upstream connect error", "model runner has unexpectedly stopped", "CUDA out of memory", "llama runner process has terminated: exit status 2", "timed out waiting for the message queue"} {
 		if got := Classify(500, nil, must(json.Marshal(map[string]any{"error": map[string]any{"message": text}}))); got.Kind == model.ErrRequest {
 			t.Errorf("%q is a refusal", text)
