@@ -413,7 +413,17 @@ type ChangesArgs struct {
 // ChangesResult lists the pending changes, neither accepted nor reverted by the user, also of
 // closed sessions. The newest turn is first.
 type ChangesResult struct {
-	Changes []TurnChanges `json:"changes"`
+	Changes []TurnChanges   `json:"changes"`
+	Missed  []MissedChanges `json:"missed,omitempty"`
+}
+
+// MissedChanges lists the changes of a turn without a checkpoint, such as on a full disk. They can be
+// accepted, as a whole, and not reverted.
+type MissedChanges struct {
+	TurnChanges
+	// Commands ran, too. Their changes are not known.
+	Commands bool   `json:"commands,omitempty"`
+	Why      string `json:"why"`
 }
 
 // TurnChanges lists the pending files after a checkpoint of a session, up to the next checkpoint.
@@ -441,8 +451,10 @@ type RestoreResult struct {
 	Restored []string `json:"restored"`
 	Kept     []string `json:"kept"`
 	// For each of Kept, why it is kept.
-	Why     []string      `json:"why,omitempty"`
-	Unsaved []UnsavedFile `json:"unsaved,omitempty"`
+	Why []string `json:"why,omitempty"`
+	// The files of Kept that a restore can overwrite, if it names them and the user agrees.
+	Overwritable []string      `json:"overwritable,omitempty"`
+	Unsaved      []UnsavedFile `json:"unsaved,omitempty"`
 }
 
 // UnsavedFile is a file with another text on the disk than in the editor.

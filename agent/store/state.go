@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	sqlite3 "modernc.org/sqlite/lib"
 )
@@ -33,6 +34,7 @@ const (
 	setState    = "INSERT INTO state VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET value = excluded.value"
 	deleteState = "DELETE FROM state WHERE session_id = ? AND namespace = ? AND key = ?"
 	listState   = "SELECT key FROM state WHERE session_id = ? AND namespace = ? ORDER BY key"
+	folderState = "SELECT session_id, value FROM state JOIN sessions ON id = session_id WHERE namespace = ? AND key = ? AND cwd IN "
 	copyState   = "INSERT INTO state SELECT ?, namespace, key, value FROM state WHERE session_id = ?"
 )
 
@@ -76,6 +78,40 @@ func (x *State) List(ctx context.Context) ([]string, error) {
 	}
 	keys, err := texts(db.reader.QueryContext(ctx, listState, x.session, x.namespace))
 	return keys, x.explain("listing", "", err)
+}
+
+// StatesIn returns the value of key in a namespace, of each session of the folder cwd that has one,
+// by the session's id.
+func (s *Store) StatesIn(ctx context.Context, cwd, namespace, key string) (values map[string][]byte, err error) {
+	db, err := s.database(ctx)
+	if err != nil {
+		return nil, err
+	}
+	values, err = db.statesIn(ctx, cwd, namespace, key)
+	return values, s.explain(fmt.Sprintf("reading %q of %s in the sessions of %s", key, namespace, cwd), err)
+}
+
+func (db *database) statesIn(ctx context.Context, cwd, namespace, key string) (map[string][]byte, error) {
+	cwds, err := db.spellings(ctx, cwd)
+	if err != nil {
+		return nil, err
+	}
+	places := "(?" + strings.Repeat(", ?", len(cwds)-1) + ")"
+	rows, err := db.reader.QueryContext(ctx, folderState+places, append([]any{namespace, key}, cwds...)...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	values := map[string][]byte{}
+	for rows.Next() {
+		var id string
+		var value []byte
+		if err := rows.Scan(&id, &value); err != nil {
+			return nil, err
+		}
+		values[id] = value
+	}
+	return values, rows.Err()
 }
 
 // Load decodes the JSON value of key into v. If there is none, it returns false.

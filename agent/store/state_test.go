@@ -208,3 +208,24 @@ func TestFileIsNotReplaced(t *testing.T) {
 		t.Error("no migration")
 	}
 }
+
+// StatesIn returns the values of the sessions of one folder.
+func TestStatesIn(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	var ids []string
+	for _, x := range []struct{ cwd, namespace, key string }{{"/a", "n", "k"}, {"/a", "n", "k"}, {"/a", "n", "other"}, {"/a", "m", "k"}, {"/b", "n", "k"}} {
+		id := create(t, s, store.Session{Cwd: x.cwd}).ID
+		ids = append(ids, id)
+		if err := s.State(id, x.namespace).Set(t.Context(), x.key, []byte(id)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := s.StatesIn(t.Context(), "/a", "n", "k")
+	if err != nil || len(got) != 2 || string(got[ids[0]]) != ids[0] || string(got[ids[1]]) != ids[1] {
+		t.Errorf("%q, %v", got, err)
+	}
+	if got, err := s.StatesIn(t.Context(), "/c", "n", "k"); err != nil || len(got) > 0 {
+		t.Errorf("of a folder without sessions: %q, %v", got, err)
+	}
+}

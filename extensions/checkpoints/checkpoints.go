@@ -32,6 +32,9 @@ type Options struct {
 	// Exclusive runs work while no turn runs; new prompts wait for its end. If a turn runs, it
 	// returns an error.
 	Exclusive func(ctx context.Context, work func(context.Context) error) error
+	// States returns a value of this extension, as JSON, of each stored session of a folder that
+	// has it, by session.
+	States func(ctx context.Context, cwd, key string) (map[string][]byte, error)
 }
 
 // Config is the configuration section.
@@ -105,6 +108,7 @@ type Restored struct {
 	Restored []string
 	Kept     []string            // stay as they are: changed by others since, or not stored
 	Why      []string            // for each of Kept
+	Others   []string            // of Kept: others may have changed them; a restore of them by name asks, and overwrites them
 	Missed   []checkpoint.Missed // changes without a checkpoint
 	Unsaved  []Unsaved           // are restored in the editor only
 }
@@ -300,12 +304,15 @@ func (x *Instance) Waiting(ctx context.Context) ([]Waiting, error) {
 }
 
 // Accept accepts the changes after a checkpoint, up to the next: in files, or all. It returns the
-// files.
+// files. The changes of a turn without a checkpoint are accepted as a whole.
 func (x *Instance) Accept(_ context.Context, id string, files []string) ([]string, error) {
 	if x.keeper == nil {
 		return nil, errOff
 	}
 	paths, err := x.Store.Accept(x.session.ID, id, x.paths(files))
+	if errors.Is(err, checkpoint.ErrUnknown) {
+		paths, err = x.keeper.AcceptMissed(id)
+	}
 	return x.names(paths), inputError(err)
 }
 
@@ -463,6 +470,9 @@ func (x *Instance) restoreNow(ctx context.Context, id string, files []string, ov
 	r.Restored = x.names(out.Restored)
 	for _, k := range out.Kept {
 		r.Kept, r.Why = append(r.Kept, x.Workspace.Name(k.Path)), append(r.Why, k.Why)
+		if k.Others {
+			r.Others = append(r.Others, x.Workspace.Name(k.Path))
+		}
 	}
 	r.Missed = out.Missed
 	changed := r.Restored[:len(r.Restored):len(r.Restored)]

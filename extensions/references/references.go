@@ -10,7 +10,6 @@ package references
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -94,7 +93,7 @@ func (x *instance) expand(ctx context.Context, p extension.Prompt) (d extension.
 		}
 		if err != nil {
 			a = extension.Attachment{Name: r.Shown(), Text: "Not attached: " + sentence(err.Error())}
-			x.session.Notify(fmt.Sprintf("%s is not attached: %s", r.Shown(), sentence(forUser(err))))
+			x.session.Notify(fmt.Sprintf("%s is not attached: %s", r.Shown(), sentence(workspace.Reason(err))))
 		}
 		if x.session.Redact != nil {
 			a.Text = x.session.Redact(a.Text)
@@ -225,13 +224,4 @@ func (x *instance) problems(ctx context.Context) (a extension.Attachment, err er
 		b.WriteString("The editor shows no problems.")
 	}
 	return extension.Attachment{Name: "problems that the editor shows", Text: b.String()}, nil
-}
-
-// forUser returns an error without the advice for the model.
-func forUser(err error) string {
-	var of *workspace.PathError
-	if errors.As(err, &of) {
-		return of.Text
-	}
-	return err.Error()
 }

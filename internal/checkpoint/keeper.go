@@ -64,7 +64,7 @@ type Keeper struct {
 	reported   map[string]bool
 
 	missedMu      sync.Mutex
-	missed        []missed
+	missed        []Missed
 	loadMissed    sync.Once
 	earlierMissed []Missed // of earlier processes
 

@@ -1,16 +1,21 @@
 package checkpoint
 
 import (
+	"fmt"
+	"maps"
 	"slices"
 	"time"
 )
 
 // Missed is changes of a turn missing from all checkpoints, so no restore can revert them.
 type Missed struct {
+	ID       string    `json:"id"`                 // of the checkpoint that could not be written
+	Title    string    `json:"title"`              // of the turn
 	At       time.Time `json:"at"`                 // of the first of them
 	Why      string    `json:"why"`                // there is no checkpoint
 	Files    []string  `json:"files,omitempty"`    // absolute
 	Commands bool      `json:"commands,omitempty"` // commands ran, too; their changes are not known
+	Accepted bool      `json:"accepted,omitempty"` // the user has accepted them, so they do not wait
 }
 
 // mostMissed limits the number of kept turns, and mostMissedFiles the files of each.
@@ -28,10 +33,10 @@ func (p *snapshot) miss(path, why string) {
 	k := p.k
 	k.missedMu.Lock()
 	defer k.missedMu.Unlock()
-	i := slices.IndexFunc(k.missed, func(m missed) bool { return m.id == p.record.ID })
+	i := slices.IndexFunc(k.missed, func(m Missed) bool { return m.ID == p.record.ID })
 	if i < 0 {
 		i = len(k.missed)
-		k.missed = append(k.missed, missed{id: p.record.ID, Missed: Missed{At: time.Now().UTC(), Why: why}})
+		k.missed = append(k.missed, Missed{ID: p.record.ID, Title: p.record.Title, At: time.Now().UTC(), Why: why})
 	}
 	m := &k.missed[i]
 	switch {
@@ -40,12 +45,6 @@ func (p *snapshot) miss(path, why string) {
 	case !slices.Contains(m.Files, path) && len(m.Files) < mostMissedFiles:
 		m.Files = append(m.Files, path)
 	}
-}
-
-// missed is the changes missing from the snapshot with an id.
-type missed struct {
-	id string
-	Missed
 }
 
 // Missed returns the changes since a time missing from all checkpoints, the oldest first. files
@@ -60,23 +59,70 @@ func (k *Keeper) Missed(since time.Time, files []string) (all []Missed) {
 }
 
 func (k *Keeper) allMissed() (all []Missed) {
+	k.loadEarlier()
+	k.missedMu.Lock()
+	defer k.missedMu.Unlock()
+	for _, m := range slices.Concat(k.earlierMissed, k.missed) {
+		m.Files = slices.Clone(m.Files)
+		all = append(all, m)
+	}
+	return all[max(0, len(all)-mostMissed):]
+}
+
+// loadEarlier loads the changes missed in earlier processes.
+func (k *Keeper) loadEarlier() {
 	if k.Log != nil {
 		k.loadMissed.Do(func() { k.earlierMissed = k.Log.LoadMissed() })
 	}
+}
+
+// AcceptMissed marks the missed changes with an id as accepted. They stay in [Keeper.Missed], because
+// no restore reverts them. It returns their files. If there are none with this id, it returns
+// [ErrUnknown].
+func (k *Keeper) AcceptMissed(id string) (files []string, err error) {
+	k.loadEarlier()
+	if files, err = k.markAccepted(id); err == nil && k.Log != nil {
+		k.Log.SaveMissed(k.allMissed())
+	}
+	return files, err
+}
+
+func (k *Keeper) markAccepted(id string) ([]string, error) {
 	k.missedMu.Lock()
 	defer k.missedMu.Unlock()
-	all = slices.Clone(k.earlierMissed)
-	for _, m := range k.missed {
-		m.Files = slices.Clone(m.Files)
-		all = append(all, m.Missed)
+	for _, list := range [][]Missed{k.earlierMissed, k.missed} {
+		for i := range list {
+			if list[i].ID == id && id != "" {
+				list[i].Accepted = true
+				return slices.Clone(list[i].Files), nil
+			}
+		}
 	}
-	return all[max(0, len(all)-mostMissed):]
+	return nil, fmt.Errorf("%q: %w", id, ErrUnknown)
+}
+
+// MissedOf returns the missed changes of each session of this process whose first folder is in
+// folders. It has those that could not be stored, too.
+func (s *Store) MissedOf(folders []string) map[string][]Missed {
+	s.mu.Lock()
+	keepers := slices.Collect(maps.Keys(s.keepers))
+	s.mu.Unlock()
+	found := map[string][]Missed{}
+	for _, k := range keepers {
+		if first := k.Files.Folders(); len(first) == 0 || !slices.Contains(folders, first[0]) {
+			continue
+		}
+		if all := k.allMissed(); len(all) > 0 {
+			found[k.Session] = all
+		}
+	}
+	return found
 }
 
 // keepMissed saves the missed changes if the snapshot missed any.
 func (p *snapshot) keepMissed() {
 	p.k.missedMu.Lock()
-	none := !slices.ContainsFunc(p.k.missed, func(m missed) bool { return m.id == p.record.ID })
+	none := !slices.ContainsFunc(p.k.missed, func(m Missed) bool { return m.ID == p.record.ID })
 	p.k.missedMu.Unlock()
 	if !none && p.k.Log != nil {
 		p.k.Log.SaveMissed(p.k.allMissed())

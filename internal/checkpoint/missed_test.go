@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -57,6 +58,18 @@ func TestMissed(t *testing.T) {
 	}
 	if !strings.Contains(missed[0].Why, "sessions") {
 		t.Errorf("why: %q", missed[0].Why)
+	}
+	if missed[0].Title != "second" || missed[1].Title != "third" || missed[0].ID >= missed[1].ID {
+		t.Errorf("the turns: %+v", missed)
+	}
+	if files, err := b.AcceptMissed(missed[0].ID); err != nil || !slices.Equal(files, missed[0].Files) {
+		t.Errorf("accepted %q, %v", files, err)
+	}
+	if _, err := b.AcceptMissed(""); !errors.Is(err, ErrUnknown) {
+		t.Errorf("accepting nothing: %v", err)
+	}
+	if !kept.all[0].Accepted || kept.all[1].Accepted || !b.store.MissedOf(b.Files.Folders())["session"][0].Accepted {
+		t.Errorf("after one was accepted: %+v", kept.all)
 	}
 	if got := b.Missed(began, []string{b.path("b.txt")}); len(got) != 2 || len(got[0].Files) != 1 {
 		t.Errorf("of one file: %+v", got)

@@ -501,7 +501,7 @@ func (r *restorer) note(h history, want State, err error) {
 	case errors.Is(err, errOthers):
 		r.outcome.Kept = append(r.outcome.Kept, Kept{Path: h.path, Why: changedSince, Others: true})
 	case err != nil:
-		r.keep(h, err.Error())
+		r.keep(h, workspace.Reason(err))
 	case want.Kind == h.was.Kind:
 		r.outcome.Restored = append(r.outcome.Restored, h.path)
 	}
@@ -543,7 +543,7 @@ func (r *restorer) merge(h history, now workspace.Image) bool {
 			return false
 		}
 		if err = r.noteUnsaved(h, err); err != nil {
-			r.keep(h, err.Error())
+			r.keep(h, workspace.Reason(err))
 			return true
 		}
 	}

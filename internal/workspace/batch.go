@@ -111,7 +111,7 @@ func (b *batch) plan(a Action) error {
 		return b.w.notFound(b.ctx, a.Path)
 	}
 	if f.link && !a.Remove {
-		return &PathError{a.Path, a.Path + " is a link, which cannot be moved here; move its target, or use a command", ErrNotRegular}
+		return &PathError{Path: a.Path, Text: a.Path + " is a link, which cannot be moved here", Advice: "; move its target, or use a command", Err: ErrNotRegular}
 	}
 	if a.Remove {
 		f.text, f.gone = nil, f.link
@@ -143,7 +143,7 @@ func (a Action) changed(f *batchFile) (text []byte, err error) {
 
 func (b *batch) add(f *batchFile, text []byte) error {
 	if f.there() || f.link {
-		return &PathError{f.path, f.path + " exists already: update it, or delete it first", fs.ErrExist}
+		return &PathError{Path: f.path, Text: f.path + " exists already", Advice: ": update it, or delete it first", Err: fs.ErrExist}
 	}
 	f.text = text
 	return nil
@@ -155,7 +155,7 @@ func (b *batch) move(f *batchFile, to string, text []byte) error {
 		return err
 	}
 	if target.there() || target.link {
-		return &PathError{to, to + " exists already; delete it first, or choose another name", fs.ErrExist}
+		return &PathError{Path: to, Text: to + " exists already", Advice: "; delete it first, or choose another name", Err: fs.ErrExist}
 	}
 	target.text, target.from, target.mode = text, f, f.disk.mode()
 	f.text, f.moved = nil, true
@@ -202,7 +202,7 @@ func (b *batch) look(path string, p place) (*batchFile, error) {
 		return nil, err
 	}
 	if f.disk.exists() && f.disk.text == nil {
-		return nil, &PathError{path, path + " is too large to be changed here; use a command", ErrTooLarge}
+		return nil, &PathError{Path: path, Text: path + " is too large to be changed here", Advice: "; use a command", Err: ErrTooLarge}
 	}
 	f.old, f.mode = f.disk.text, f.disk.mode()
 	doc, open, err := b.w.editable(b.ctx, p)

@@ -139,7 +139,7 @@ func poll(ctx context.Context, limit time.Duration, ready func() bool) bool {
 
 func (s *scope) bothChanged(p place) error {
 	name := s.Name(p.abs())
-	return &PathError{name, fmt.Sprintf("%s has unsaved changes in the editor, and the file has changed on disk, too. Nothing was changed; both texts are still there. Ask the user to save or reload it, then read it again", name), ErrStale}
+	return &PathError{Path: name, Text: fmt.Sprintf("%s has unsaved changes in the editor, and the file has changed on disk, too. Nothing was changed; both texts are still there", name), Advice: ". Ask the user to save or reload it, then read it again", Err: ErrStale}
 }
 
 // Saving configures how edits of open documents reach the disk.

@@ -29,7 +29,7 @@ func (v *view) document(ctx context.Context, p place) (Document, bool, error) {
 	for _, path := range tried {
 		doc, ok, err := v.get(ctx, path)
 		if errors.Is(err, ErrRefused) && p.absent() {
-			err = &PathError{v.Name(path), err.Error(), errAbsent}
+			err = &PathError{Path: v.Name(path), Text: err.Error(), Err: errAbsent}
 		}
 		if ok || err != nil {
 			return doc, ok, err
@@ -134,7 +134,7 @@ func (v *view) hidden(ctx context.Context, p place) bool {
 // refused returns the error for a path the editor refuses to read or write.
 func (v *view) refused(verb, path string, err error) error {
 	name := v.Name(path)
-	return &PathError{name, fmt.Sprintf("The editor refused to %s %s: %v. Nothing was read or changed on the disk. Ask the user, or work without this file.", verb, name, err), ErrRefused}
+	return &PathError{Path: name, Text: fmt.Sprintf("The editor refused to %s %s: %v. Nothing was read or changed on the disk", verb, name, err), Advice: ". Ask the user, or work without this file.", Err: ErrRefused}
 }
 
 // writeThroughEditor makes text the content of p through the editor. If the editor

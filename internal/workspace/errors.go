@@ -25,11 +25,22 @@ var (
 // PathError describes a problem with a path and the next step.
 type PathError struct {
 	Path string // as it was asked for
-	Text string // the whole sentence
-	Err  error  // an error of this package, or the system's
+	Text string // the problem
+	// Advice is the next step of the model, with the punctuation before it. [Reason] leaves it out.
+	Advice string
+	Err    error // an error of this package, or the system's
 }
 
-func (e *PathError) Error() string { return e.Text }
+func (e *PathError) Error() string { return e.Text + e.Advice }
+
+// Reason returns the text of an error for people, without the model's next step.
+func Reason(err error) string {
+	var e *PathError
+	if errors.As(err, &e) {
+		return e.Text
+	}
+	return err.Error()
+}
 
 func (e *PathError) Unwrap() error { return e.Err }
 

@@ -37,7 +37,7 @@ func (d *disk) List(ctx context.Context, dir string) (entries []fs.DirEntry, err
 			return err
 		}
 		if !info.IsDir() {
-			return &PathError{dir, dir + " is not a folder", fs.ErrInvalid}
+			return &PathError{Path: dir, Text: dir + " is not a folder", Err: fs.ErrInvalid}
 		}
 		entries, err = f.ReadDir(-1)
 		return err
@@ -170,7 +170,7 @@ func (v *view) checkAbsent(ctx context.Context, path string, q place) error {
 	case docErr != nil:
 		return docErr
 	case err == nil || open:
-		return &PathError{path, fmt.Sprintf("%s exists already; remove it first, or choose another name", path), fs.ErrExist}
+		return &PathError{Path: path, Text: fmt.Sprintf("%s exists already; remove it first, or choose another name", path), Err: fs.ErrExist}
 	case missing(err):
 		return nil
 	}

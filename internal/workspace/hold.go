@@ -29,7 +29,7 @@ func (s *scope) literal(path string) (place, error) {
 // the error is [fs.ErrNotExist]. close must follow.
 func (p place) hold() (held place, err error) {
 	if p.rel == "." {
-		return p, &PathError{p.abs(), p.abs() + " is a folder of the workspace itself", os.ErrInvalid}
+		return p, &PathError{Path: p.abs(), Text: p.abs() + " is a folder of the workspace itself", Err: os.ErrInvalid}
 	}
 	dir, base := filepath.Dir(p.rel), filepath.Base(p.rel)
 	strict, err := p.folder.strict.Sub(dir)
@@ -52,7 +52,7 @@ func (p place) hold() (held place, err error) {
 }
 
 func (p place) byLink() error {
-	return &PathError{p.abs(), fmt.Sprintf("%s lies behind a link, which is not followed here", p.abs()), ErrOutside}
+	return &PathError{Path: p.abs(), Text: fmt.Sprintf("%s lies behind a link, which is not followed here", p.abs()), Err: ErrOutside}
 }
 
 // close closes the folder opened by hold.

@@ -267,7 +267,7 @@ func (w *Workspace) putBackDocument(ctx context.Context, p place, o opened, now,
 	restored := bytes.Equal(o.Text, text) && !w.HasUnlistedBuffers() && w.edited.has(p.abs()) // and not saved
 	if o.state == bothChanged && !restored {
 		name := w.Name(p.abs())
-		return nil, &PathError{name, name + " has unsaved changes in the editor, and the file has changed on disk, too. Nothing was changed. Save or reload it, then restore it again", ErrStale}
+		return nil, &PathError{Path: name, Text: name + " has unsaved changes in the editor, and the file has changed on disk, too. Nothing was changed. Save or reload it, then restore it again", Err: ErrStale}
 	}
 	if !now.Mode.IsRegular() || o.state != diskNewer && w.differs(ctx, p, o.Text) {
 		now = openImage(o.Text)

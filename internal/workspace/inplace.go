@@ -31,7 +31,7 @@ func (w *Workspace) overwrite(p place, dir *os.Root, base string, old before, te
 		return w.staleError(p.abs(), "on disk")
 	}
 	if _, names, known := safefile.Links(now); known && names > 1 {
-		return &PathError{p.abs(), fmt.Sprintf("%s: %v. Nothing was changed. To separate it from the others, move a copy of it over it where that is possible", p.abs(), safefile.ErrNames), safefile.ErrNames}
+		return &PathError{Path: p.abs(), Text: fmt.Sprintf("%s: %v. Nothing was changed. To separate it from the others, move a copy of it over it where that is possible", p.abs(), safefile.ErrNames), Err: safefile.ErrNames}
 	}
 	done, err := w.keepTexts(p, old.text, text)
 	if err != nil {
@@ -154,5 +154,5 @@ func halfWritten(now, old, text []byte) bool {
 
 // mountPoint returns the error for removing or renaming a mount point.
 func mountPoint(path string, err error) error {
-	return &PathError{path, path + " is a mount point: its text can be changed, but it cannot be removed or moved here", errors.Join(fs.ErrInvalid, err)}
+	return &PathError{Path: path, Text: path + " is a mount point: its text can be changed, but it cannot be removed or moved here", Err: errors.Join(fs.ErrInvalid, err)}
 }

@@ -38,7 +38,7 @@ func (w *Workspace) Link(ctx context.Context, path, target string) error {
 			leads = filepath.Join(filepath.Dir(p.abs()), target)
 		}
 		if _, inside := w.within(leads); !inside {
-			return &PathError{path, fmt.Sprintf("the link %s leads out of the workspace, to %s", path, target), ErrOutside}
+			return &PathError{Path: path, Text: fmt.Sprintf("the link %s leads out of the workspace, to %s", path, target), Err: ErrOutside}
 		}
 		return w.putLink(p, target)
 	})

@@ -75,7 +75,7 @@ func (d *disk) readWhole(ctx context.Context, path string) ([]byte, fs.FileInfo,
 	defer f.Close()
 	text, err := readAll(f, info.Size())
 	if errors.Is(err, ErrTooLarge) {
-		return nil, nil, &PathError{path, fmt.Sprintf("%s is too large to be taken whole (%d MiB, the limit is %d); read a window of it, or change it with a command", path, info.Size()>>20, MaxWhole>>20), ErrTooLarge}
+		return nil, nil, &PathError{Path: path, Text: fmt.Sprintf("%s is too large to be taken whole (%d MiB, the limit is %d)", path, info.Size()>>20, MaxWhole>>20), Advice: "; read a window of it, or change it with a command", Err: ErrTooLarge}
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("reading %s: %w", path, plain(err))
@@ -109,7 +109,7 @@ func (s *scope) explain(ctx context.Context, doing, path string, err error) erro
 	case errors.As(err, &known), errors.As(err, &unsaved):
 		return err
 	case errors.As(err, &kind):
-		return &PathError{path, path + " " + kind.Error(), ErrNotRegular}
+		return &PathError{Path: path, Text: path + " " + kind.Error(), Err: ErrNotRegular}
 	case missing(err):
 		return s.notFound(ctx, path)
 	case errors.Is(err, syscall.EBUSY):
@@ -123,9 +123,9 @@ func (s *scope) explain(ctx context.Context, doing, path string, err error) erro
 func diskError(doing, path string, err error) error {
 	why := plain(err)
 	if errno, ok := why.(syscall.Errno); ok && safefile.NoRoom(errno) != "" { // an error with another text already describes the change
-		return &PathError{path, fmt.Sprintf("%s %s: %s. Nothing was changed. Make room, then try again", doing, path, safefile.NoRoom(errno)), err}
+		return &PathError{Path: path, Text: fmt.Sprintf("%s %s: %s. Nothing was changed. Make room, then try again", doing, path, safefile.NoRoom(errno)), Err: err}
 	}
-	return &PathError{path, fmt.Sprintf("%s %s: %v", doing, path, why), err}
+	return &PathError{Path: path, Text: fmt.Sprintf("%s %s: %v", doing, path, why), Err: err}
 }
 
 // Lines returns limit lines from line offset on (from 1). A limit of 0 or less

@@ -104,7 +104,7 @@ func (s *scope) resolve(path string, last bool, absolute func(string) (string, e
 		}
 		abs = target
 	}
-	return place{}, &PathError{path, fmt.Sprintf("%s is a link that leads back to itself", path), ErrNotFound}
+	return place{}, &PathError{Path: path, Text: fmt.Sprintf("%s is a link that leads back to itself", path), Err: ErrNotFound}
 }
 
 // absolute returns path as an absolute path. It reads the disk only if path begins with a name with
@@ -115,18 +115,18 @@ func (s *scope) absolute(path string) (string, error) {
 	path = FromURI(path)
 	switch {
 	case len(folders) == 0:
-		return "", &PathError{given, "the workspace is closed", os.ErrClosed}
+		return "", &PathError{Path: given, Text: "the workspace is closed", Err: os.ErrClosed}
 	case path == "":
-		return "", &PathError{path, "no path was given; name a file or folder, relative to the workspace", ErrNotFound}
+		return "", &PathError{Path: path, Text: "no path was given; name a file or folder, relative to the workspace", Err: ErrNotFound}
 	case strings.ContainsRune(path, 0):
-		return "", &PathError{path, fmt.Sprintf("%q is no path: it holds a NUL byte", path), ErrOutside}
+		return "", &PathError{Path: path, Text: fmt.Sprintf("%q is no path: it holds a NUL byte", path), Err: ErrOutside}
 	case named(folders[0], path):
 	case path == "~" || strings.HasPrefix(path, "~/"):
-		return "", &PathError{path, fmt.Sprintf("%s: ~ stands for nothing here; send the path without it, relative to the workspace or absolute inside it (%s)", path, s.scope()), ErrOutside}
+		return "", &PathError{Path: path, Text: fmt.Sprintf("%s: ~ stands for nothing here; send the path without it, relative to the workspace or absolute inside it (%s)", path, s.scope()), Err: ErrOutside}
 	case strings.HasPrefix(path, "http://"), strings.HasPrefix(path, "https://"):
-		return "", &PathError{path, path + " does not exist. It is an address, not a path: read it with web_extract, or with curl in terminal", ErrNotFound}
+		return "", &PathError{Path: path, Text: path + " does not exist. It is an address, not a path", Advice: ": read it with web_extract, or with curl in terminal", Err: ErrNotFound}
 	case strings.HasPrefix(path, "file:/"), hasScheme(path):
-		return "", &PathError{path, fmt.Sprintf("%s is an address, not a path; give the path alone, relative to the workspace or absolute", path), ErrOutside}
+		return "", &PathError{Path: path, Text: fmt.Sprintf("%s is an address, not a path; give the path alone, relative to the workspace or absolute", path), Err: ErrOutside}
 	case filepath.IsAbs(path):
 		return filepath.Clean(path), nil
 	}
@@ -268,7 +268,7 @@ func (s *scope) outside(path string) error {
 	if name := s.sameEnd(path); name != "" {
 		advice = fmt.Sprintf("Did you mean %s? Use a path inside it", name)
 	}
-	return &PathError{path, fmt.Sprintf("%s is outside the workspace (%s). %s; other files can be read with terminal, if the user allows it", path, s.scope(), advice), ErrOutside}
+	return &PathError{Path: path, Text: fmt.Sprintf("%s is outside the workspace (%s). %s; other files can be read with terminal, if the user allows it", path, s.scope(), advice), Err: ErrOutside}
 }
 
 // sameEnd returns the name of the file of the workspace whose path is the longest end of path, as

@@ -59,7 +59,7 @@ func (w *Workspace) putIntoEditor(ctx context.Context, p place, o opened, text [
 	switch {
 	case errors.As(err, &refused):
 		name := w.Name(abs)
-		return settled{}, &PathError{name, fmt.Sprintf("the editor refused the edit of %s: %s. Nothing was changed. Read the file again before the next try", name, strings.TrimRight(refused.Reason, ". \n")), refused}
+		return settled{}, &PathError{Path: name, Text: fmt.Sprintf("the editor refused the edit of %s: %s. Nothing was changed", name, strings.TrimRight(refused.Reason, ". \n")), Advice: ". Read the file again before the next try", Err: refused}
 	case errors.Is(err, ErrStale):
 		return settled{}, w.staleError(abs, "in the editor")
 	case errors.Is(err, ErrRefused):

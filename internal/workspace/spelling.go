@@ -69,7 +69,7 @@ func (s *scope) spelled(given string) (string, error) {
 		if name := s.sameEnd(given); name != "" {
 			advice = ", such as " + name
 		}
-		return "", &PathError{given, fmt.Sprintf("%q is not the path of a file of the workspace (%s), and no file is made under this name. Send the path alone, relative to the workspace%s", given, s.scope(), advice), ErrOutside}
+		return "", &PathError{Path: given, Text: fmt.Sprintf("%q is not the path of a file of the workspace (%s), and no file is made under this name. Send the path alone, relative to the workspace%s", given, s.scope(), advice), Err: ErrOutside}
 	}
 	return plain, err
 }

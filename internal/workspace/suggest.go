@@ -23,7 +23,7 @@ const (
 // notFound returns the error for a path that does not exist, with similar names. It searches for
 // them only when the text is read, since the search may walk every folder.
 func (s *scope) notFound(ctx context.Context, path string) error {
-	return &missingError{PathError{path, path + " does not exist", ErrNotFound}, sync.OnceValue(func() string {
+	return &missingError{PathError{Path: path, Text: path + " does not exist", Err: ErrNotFound}, sync.OnceValue(func() string {
 		if near := s.near(ctx, path); len(near) > 0 {
 			return fmt.Sprintf("; did you mean %s?", strings.Join(near, " or "))
 		}

@@ -160,7 +160,7 @@ func notNil(text []byte) []byte {
 
 func (s *scope) staleError(abs, where string) error {
 	name := s.Name(abs)
-	return &PathError{name, fmt.Sprintf("%s has changed %s since it was read; read it again", name, where), ErrStale}
+	return &PathError{Path: name, Text: fmt.Sprintf("%s has changed %s since it was read", name, where), Advice: "; read it again", Err: ErrStale}
 }
 
 // updateFile changes a file on the disk.
@@ -202,10 +202,10 @@ func (w *Workspace) updateFile(ctx context.Context, path string, u update) (writ
 	case fromChange != nil:
 		return nil, fromChange
 	case errors.Is(err, ErrTooLarge):
-		return nil, &PathError{path, fmt.Sprintf("%s is too large to be edited here (the limit is %d MiB); change it with a command", path, MaxWhole>>20), ErrTooLarge}
+		return nil, &PathError{Path: path, Text: fmt.Sprintf("%s is too large to be edited here (the limit is %d MiB)", path, MaxWhole>>20), Advice: "; change it with a command", Err: ErrTooLarge}
 	case u.whole && missing(err):
 		if errors.Is(err, syscall.ENOTDIR) {
-			return nil, &PathError{path, fmt.Sprintf("%s was not written: a part of its path is a file, not a folder. Use another path", path), err}
+			return nil, &PathError{Path: path, Text: fmt.Sprintf("%s was not written: a part of its path is a file, not a folder", path), Advice: ". Use another path", Err: err}
 		}
 		return nil, diskError("writing", path, err)
 	case err != nil:

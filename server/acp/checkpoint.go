@@ -58,9 +58,19 @@ func Changes(ctx context.Context, svc *server.Service, p server.Place, h server.
 	if err != nil {
 		return nil, err
 	}
+	missed, err := x.WaitingMissed(ctx)
+	if err != nil {
+		return nil, err
+	}
 	r := &protocol.ChangesResult{Changes: make([]protocol.TurnChanges, len(list))}
 	for i, c := range list {
 		r.Changes[i] = protocol.TurnChanges{SessionID: c.SessionID, CheckpointID: c.ID, CreatedAt: c.CreatedAt.UTC().Format(time.RFC3339), Title: c.Title, Files: orEmpty(c.Files)}
+	}
+	for _, m := range missed {
+		r.Missed = append(r.Missed, protocol.MissedChanges{
+			TurnChanges: protocol.TurnChanges{SessionID: m.SessionID, CheckpointID: m.ID, CreatedAt: m.At.UTC().Format(time.RFC3339), Title: m.Title, Files: orEmpty(m.Files)},
+			Commands:    m.Commands, Why: m.Why,
+		})
 	}
 	return r, nil
 }
@@ -162,7 +172,7 @@ func (a *Agent) restoreCheckpoint(ctx context.Context, p *protocol.CheckpointArg
 
 // RestoreResult converts the outcome of a restore.
 func RestoreResult(r checkpoints.Restored) *protocol.RestoreResult {
-	result := &protocol.RestoreResult{Restored: orEmpty(r.Restored), Kept: orEmpty(r.Kept), Why: r.Why}
+	result := &protocol.RestoreResult{Restored: orEmpty(r.Restored), Kept: orEmpty(r.Kept), Why: r.Why, Overwritable: r.Others}
 	for _, u := range r.Unsaved {
 		result.Unsaved = append(result.Unsaved, protocol.UnsavedFile{Path: u.Path, Why: u.Why})
 	}

@@ -73,7 +73,7 @@ func Features(s *server.Service) []server.Feature {
 		{Extension: mcpServers(s), Settings: mcp.Settings(), Section: servers(&known), Commands: mcp.Table, Toolset: mcp.ResourceToolset, Loads: trust.Loads(), CLI: mcpCommand, Doctor: mcpDoctor},
 		{Extension: verify.New(), Settings: verify.Section()}, // before the checkpoints: its turn begins first
 		{
-			Core: restorePoints(kept), Settings: checkpoints.Section(), Section: restoreLimits, Commands: checkpoints.Table, Toolset: checkpoints.Toolset, Needs: server.NeedsLocalFiles, Stored: true,
+			Core: restorePoints(s, kept), Settings: checkpoints.Section(), Section: restoreLimits, Commands: checkpoints.Table, Toolset: checkpoints.Toolset, Needs: server.NeedsLocalFiles, Stored: true,
 			Preload: checkpoints.Preload, Shutdown: kept.Close, Deleted: kept.Forget, Moved: moveCheckpoints(kept),
 		},
 		{Extension: todo.New(), Toolset: todo.Toolset, Preload: todo.Preload},
@@ -204,10 +204,13 @@ func Secrets(c *config.Loaded) map[string]string {
 	return all
 }
 
-func restorePoints(kept *checkpoint.Store) func(*server.Core) extension.Extension {
+func restorePoints(s *server.Service, kept *checkpoint.Store) func(*server.Core) extension.Extension {
 	return func(c *server.Core) extension.Extension {
 		return checkpoints.New(checkpoints.Options{
 			Store: kept, Workspace: c.Workspace, Remote: c.Remote, Exclusive: c.Exclusive,
+			States: func(ctx context.Context, cwd, key string) (map[string][]byte, error) {
+				return s.Store().StatesIn(ctx, cwd, checkpoints.Name, key)
+			},
 		})
 	}
 }

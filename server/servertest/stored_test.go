@@ -165,3 +165,63 @@ func TestChangesOfAllSessions(t *testing.T) {
 		t.Error("the changes of a folder that is not in the workspace are listed")
 	}
 }
+
+// A turn whose checkpoint cannot be written is listed with the reason, in each server of the folder,
+// until the user accepts it. It has no checkpoint to restore.
+func TestListOfMissedChanges(t *testing.T) {
+	t.Parallel()
+	write := calls("write_file", map[string]any{"path": "a.txt", "content": "2\n"})
+	home, root := t.TempDir(), t.TempDir()
+	o := servertest.Options{Files: map[string]string{"a.txt": "1\n"}, Model: fakemodel.Script(write, says("Done.")), Home: home, Root: root}
+	one := servertest.New(t, o)
+	var made protocol.SessionResult
+	if err := one.Command(protocol.CommandSessionNew, map[string]any{}, &made); err != nil {
+		t.Fatal(err)
+	}
+	session, sessions := made.SessionID, filepath.Join(home, "checkpoints", "sessions")
+	if err := os.MkdirAll(sessions, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(sessions, session), nil, 0o600); err != nil { // a file is in the way
+		t.Fatal(err)
+	}
+	if id := one.Ask("write").SessionID; id != session {
+		t.Fatalf("session %s, want %s", id, session)
+	}
+	list := func(e *servertest.Editor) (r protocol.ChangesResult) {
+		t.Helper()
+		if err := e.Command(protocol.CommandChanges, map[string]any{}, &r); err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	found := list(one)
+	if len(found.Changes) > 0 || len(found.Missed) != 1 {
+		t.Fatalf("listed: %+v", found)
+	}
+	m := found.Missed[0]
+	if m.SessionID != session || m.Title != "write" || !slices.Equal(m.Files, []string{"a.txt"}) || m.Commands || m.Why == "" {
+		t.Errorf("listed: %+v", m)
+	}
+	if err := os.Remove(filepath.Join(sessions, session)); err != nil {
+		t.Fatal(err)
+	}
+	one.End()
+	two := servertest.New(t, servertest.Options{Home: home, Root: root, Model: fakemodel.Script(), Plugin: true})
+	if got := list(two).Missed; len(got) != 1 || got[0].CheckpointID != m.CheckpointID {
+		t.Errorf("the next server lists %+v, want %+v", got, m)
+	}
+	args := map[string]any{"sessionId": session, "checkpointId": m.CheckpointID}
+	if err := two.Command(protocol.CommandRestore, args, nil); err == nil {
+		t.Error("it was restored")
+	}
+	raw, err := two.Call("_hermes/checkpoint/accept", args)
+	if err != nil || string(raw) != `{"accepted":["a.txt"]}` {
+		t.Errorf("accepted %s, %v", raw, err)
+	}
+	two.End()
+	three := servertest.New(t, servertest.Options{Home: home, Root: root, Model: fakemodel.Script()})
+	if got := list(three); len(got.Changes)+len(got.Missed) > 0 {
+		t.Errorf("after the accept: %+v", got)
+	}
+}

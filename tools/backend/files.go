@@ -255,7 +255,7 @@ func readWhole(c *sftp.Client, name, p string) ([]byte, fs.FileInfo, error) {
 	}
 	defer file.Close() // only read
 	if info.Size() > workspace.MaxWhole {
-		return nil, nil, &workspace.PathError{Path: name, Text: fmt.Sprintf("%s is too large to be taken whole (%d MiB, the limit is %d); read a window of it, or change it with a command", name, info.Size()>>20, workspace.MaxWhole>>20), Err: workspace.ErrTooLarge}
+		return nil, nil, &workspace.PathError{Path: name, Text: fmt.Sprintf("%s is too large to be taken whole (%d MiB, the limit is %d)", name, info.Size()>>20, workspace.MaxWhole>>20), Advice: "; read a window of it, or change it with a command", Err: workspace.ErrTooLarge}
 	}
 	text := bytes.NewBuffer(make([]byte, 0, info.Size()))
 	if _, err := file.WriteTo(text); err != nil {
@@ -308,7 +308,7 @@ func (f *Files) known(p string, text []byte) error {
 
 func (f *Files) stale(p string) error {
 	name := f.Name(p)
-	return &workspace.PathError{Path: name, Text: name + " has changed on " + f.ssh.SSH.Host + " since it was read; read it again", Err: workspace.ErrStale}
+	return &workspace.PathError{Path: name, Text: name + " has changed on " + f.ssh.SSH.Host + " since it was read", Advice: "; read it again", Err: workspace.ErrStale}
 }
 
 func (f *Files) lockWrites(ctx context.Context) (unlock func(), err error) {

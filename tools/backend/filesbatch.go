@@ -92,7 +92,7 @@ func (b *batch) plan(c *sftp.Client, p string, a workspace.Action) (refused, err
 	}
 	if a.Text != nil {
 		if file.new != nil {
-			return nil, &workspace.PathError{Path: a.Path, Text: a.Path + " exists already: update it, or delete it first", Err: fs.ErrExist}
+			return nil, &workspace.PathError{Path: a.Path, Text: a.Path + " exists already", Advice: ": update it, or delete it first", Err: fs.ErrExist}
 		}
 		file.new = a.Text
 		return nil, nil
@@ -131,7 +131,7 @@ func (b *batch) plan(c *sftp.Client, p string, a workspace.Action) (refused, err
 		return nil, err
 	}
 	if target.new != nil {
-		return nil, &workspace.PathError{Path: a.MoveTo, Text: a.MoveTo + " exists already; delete it first, or choose another name", Err: fs.ErrExist}
+		return nil, &workspace.PathError{Path: a.MoveTo, Text: a.MoveTo + " exists already", Advice: "; delete it first, or choose another name", Err: fs.ErrExist}
 	}
 	target.new, target.from, file.new = text, file, nil
 	return nil, nil

@@ -1423,6 +1423,16 @@ export interface ChangesArgs {
  */
 export interface ChangesResult {
   changes: TurnChanges[];
+  missed?: MissedChanges[];
+}
+
+/**
+ * MissedChanges lists the changes of a turn without a checkpoint, such as on a full disk. They can be
+ * accepted, as a whole, and not reverted.
+ */
+export interface MissedChanges extends TurnChanges {
+  commands?: boolean;
+  why: string;
 }
 
 /** TurnChanges lists the pending files after a checkpoint of a session, up to the next checkpoint. */
@@ -1455,6 +1465,7 @@ export interface RestoreResult {
   restored: string[];
   kept: string[];
   why?: string[];
+  overwritable?: string[];
   unsaved?: UnsavedFile[];
 }
 

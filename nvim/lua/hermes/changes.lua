@@ -176,17 +176,19 @@ local function restore(session, checkpoint, files)
     end
     M.look()
     require("hermes.signs").refresh(session.connection)
-    tell(result, files ~= nil)
-    if #result.kept == 0 or files then
+    local can = result.overwritable or {} -- the others would be kept again
+    tell(result, files ~= nil or #can == 0)
+    if #can == 0 or files then
       return
     end
-    vim.ui.select({ "Keep what I have changed", "Bring these back too" }, {
+    local these = #can == #result.kept and "Bring these back too" or ("Bring %s back too"):format(table.concat(can, ", "))
+    vim.ui.select({ "Keep what I have changed", these }, {
       prompt = "Not restored: " .. kept(result),
       kind = "hermes.kept",
     }, function(_, choice)
       vim.cmd.redraw() -- clears the list, so that the message of the edit asks for no key
       if choice == 2 then
-        restore(session, checkpoint, result.kept)
+        restore(session, checkpoint, can)
       end
     end)
   end)
@@ -197,13 +199,26 @@ end
 ---@field turn hermes.TurnChanges
 ---@field files string[] as the server names them; several for “all”
 ---@field label string
+---@field missed? boolean there is no checkpoint: it can be accepted, and not reverted
 
---- The entries of the list of changes: all, if there are several, then each file.
----@param turns hermes.TurnChanges[]
+--- The entry of a turn without a checkpoint.
+---@param turn hermes.MissedChanges
+---@return hermes.Waiting
+local function missed_entry(turn)
+  local files = vim.list_extend({}, turn.files)
+  if turn.commands then
+    files[#files + 1] = "what commands have changed"
+  end
+  local label = ("%s  (%s; cannot be reverted: %s)"):format(table.concat(files, ", "), turn.title, turn.why)
+  return { turn = turn, files = turn.files, label = label, missed = true }
+end
+
+--- The entries of the list of changes: all, if there are several, then each file. A turn without a checkpoint has one entry.
+---@param result hermes.ChangesResult
 ---@return hermes.Waiting[]
-local function entries(turns)
-  local list = {} ---@type hermes.Waiting[]
-  for _, turn in ipairs(turns) do
+local function entries(result)
+  local list = vim.tbl_map(missed_entry, result.missed or {}) ---@type hermes.Waiting[]
+  for _, turn in ipairs(result.changes) do
     if #turn.files > 1 then
       list[#list + 1] = { turn = turn, files = turn.files, label = ("all %d files  (%s)"):format(#turn.files, turn.title) }
     end
@@ -258,7 +273,7 @@ function M.waiting(of, name)
     end
     local list = vim.tbl_filter(function(entry)
       return not name or (#entry.files == 1 and (entry.files[1] == name or of.root .. "/" .. entry.files[1] == name))
-    end, entries(result.changes))
+    end, entries(result))
     if #list == 0 then
       return say(name and ("no change of %s waits"):format(name) or "no change waits")
     end
@@ -274,6 +289,9 @@ function M.waiting(of, name)
         return
       end
       local actions = #entry.files == 1 and { "Compare", "Accept", "Revert" } or { "Accept", "Revert" }
+      if entry.missed then
+        actions = { "Accept" }
+      end
       vim.ui.select(actions, { prompt = (entry.label:gsub("%c", "?")), kind = "hermes.judge" }, function(action)
         vim.cmd.redraw()
         if action then

@@ -1192,6 +1192,13 @@ M.title = {
 --- closed sessions. The newest turn is first.
 ---@class hermes.ChangesResult
 ---@field changes hermes.TurnChanges[]
+---@field missed? hermes.MissedChanges[]
+
+--- MissedChanges lists the changes of a turn without a checkpoint, such as on a full disk. They can be
+--- accepted, as a whole, and not reverted.
+---@class hermes.MissedChanges : hermes.TurnChanges
+---@field commands? boolean
+---@field why string
 
 --- TurnChanges lists the pending files after a checkpoint of a session, up to the next checkpoint.
 ---@class hermes.TurnChanges
@@ -1215,6 +1222,7 @@ M.title = {
 ---@field restored string[]
 ---@field kept string[]
 ---@field why? string[]
+---@field overwritable? string[]
 ---@field unsaved? hermes.UnsavedFile[]
 
 --- UnsavedFile is a file with another text on the disk than in the editor.

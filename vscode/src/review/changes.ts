@@ -33,6 +33,12 @@ export interface Waiting {
   readonly files: readonly string[]; // absolute
 }
 
+/** A turn without a checkpoint in the list of the server. Its changes can be accepted, as a whole, and not reverted. */
+export interface Missed extends Waiting {
+  readonly commands: boolean; // ran, too: their changes are not known
+  readonly why: string; // there is no checkpoint
+}
+
 /** What the next window has to know of a change: an inline edit has made it, or a part was accepted. Lines end with "\n". */
 export interface Rest {
   readonly session: string;
@@ -54,6 +60,8 @@ export class Changes {
   private readonly known = new Set<string>(); // checkpoints of the server's earlier lists
   private last = 0;
   private lastLoaded = 0;
+  /** Turns without a checkpoint, newest first. */
+  missed: readonly Missed[] = [];
 
   /** rests are those of the earlier window. */
   constructor(private readonly rests: readonly Rest[] = []) {}

@@ -8,7 +8,7 @@ import { LineQuestion } from "./asking";
 import { InlineEdits } from "./inline";
 import { ReviewLenses } from "./lens";
 import { beforeScheme, Review } from "./review";
-import { ChangesView, Row } from "./view";
+import { ChangesView, MissedRow, Row } from "./view";
 import * as show from "../show";
 
 /** The list of changes, its diff editors, and their commands. */
@@ -46,11 +46,18 @@ export function registerReview(context: vscode.ExtensionContext, hermes: Hermes,
     command("hermes.edit.reject", (from?: number) => inline.reject(from)),
     on("open", (row) => row.change && review.show(row.turn, row.change)),
     on("openFile", (row) => row.change && vscode.window.showTextDocument(vscode.Uri.file(row.change.path))),
-    on("accept", (row) => review.accept(row.turn, row.change)),
+    command("hermes.changes.accept", (given?: Row | MissedRow | vscode.Uri) => {
+      if (given && "missed" in given) return review.acceptMissed(given.missed);
+      const row = rowOf(given);
+      return row && review.accept(row.turn, row.change);
+    }),
     on("revert", (row) => review.revert(row.turn, row.change)),
     command("hermes.changes.refresh", () => review.lookAgain()),
     command("hermes.changes.show", () => review.showAll()),
-    command("hermes.changes.acceptAll", () => each((row) => review.accept(row.turn))),
+    command("hermes.changes.acceptAll", async () => {
+      await each((row) => review.accept(row.turn));
+      for (const missed of review.changes.missed) await review.acceptMissed(missed);
+    }),
     command("hermes.changes.revertAll", () => each((row) => review.revert(row.turn))),
     vscode.window.tabGroups.onDidChangeTabs(noteReviewing),
     vscode.window.tabGroups.onDidChangeTabGroups(noteReviewing),

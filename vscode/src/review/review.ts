@@ -5,8 +5,8 @@ import { tellRestored } from "../commands/sessions";
 import { Hermes } from "../hermes";
 import { message } from "../server/process";
 import { folders } from "../sessions";
-import { Method, RestoreResult, SessionNotification, TurnChanges, Update } from "../protocol";
-import { Change, Changes, Turn, Waiting } from "./changes";
+import { Method, MissedChanges, RestoreResult, SessionNotification, TurnChanges, Update } from "../protocol";
+import { Change, Changes, Missed, Turn, Waiting } from "./changes";
 import { takenOut } from "./hunks";
 import { Rests } from "./rests";
 import * as show from "../show";
@@ -117,8 +117,9 @@ export class Review implements vscode.Disposable, vscode.TextDocumentContentProv
   /** Takes the list of the server, which has all sessions of the folder. Without checkpoints it compares the files. */
   private async look(): Promise<void> {
     try {
-      const { changes } = await this.hermes.server.request(Method.CheckpointChanges, folders());
+      const { changes, missed } = await this.hermes.server.request(Method.CheckpointChanges, folders());
       const gone = this.changes.load(changes.map(waitingOf));
+      this.changes.missed = (missed ?? []).map(missedOf);
       this.recorded = true;
       void this.rests.keep(this.changes.kept());
       await closeComparisons(gone, this.changes.turns.length === 0);
@@ -193,6 +194,12 @@ export class Review implements vscode.Disposable, vscode.TextDocumentContentProv
     this.changed.fire();
     void closeComparisons(paths, this.changes.turns.length === 0);
     await this.judged(turn, paths);
+  }
+
+  /** Accepts the changes of a turn without a checkpoint, so that no window lists it again. */
+  async acceptMissed({ session, checkpoint }: Missed): Promise<void> {
+    await this.hermes.server.request(Method.CheckpointAccept, { sessionId: session, checkpointId: checkpoint });
+    await this.lookAgain();
   }
 
   /** The server lists these files no longer. */
@@ -285,6 +292,8 @@ const waitingOf = (t: TurnChanges): Waiting => ({
   created: Date.parse(t.createdAt),
   files: t.files.map(absolute),
 });
+
+const missedOf = (m: MissedChanges): Missed => ({ ...waitingOf(m), commands: m.commands ?? false, why: m.why });
 
 /** Of a turn that has changed more files than this, not all are compared again and again. */
 const lookedAt = 200;

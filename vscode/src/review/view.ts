@@ -3,16 +3,21 @@ import * as vscode from "vscode";
 
 import { literal } from "../literal";
 import { counted } from "../words";
-import { Change, Turn } from "./changes";
+import { Change, Missed, Turn } from "./changes";
 import { Review } from "./review";
 
 /** A row of the list: a turn, or a file of one. */
 export type Row = { readonly turn: Turn; readonly change?: Change };
 
+/** A row of a turn without a checkpoint, or of a file of it; "": what commands have changed. */
+export type MissedRow = { readonly missed: Missed; readonly file?: string };
+
+type AnyRow = Row | MissedRow;
+
 /** ChangesView lists the files whose changes are to be accepted or rejected, below their turns if there are several. */
-export class ChangesView implements vscode.TreeDataProvider<Row>, vscode.Disposable {
+export class ChangesView implements vscode.TreeDataProvider<AnyRow>, vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<void>();
-  private readonly view: vscode.TreeView<Row>;
+  private readonly view: vscode.TreeView<AnyRow>;
   private readonly listening: vscode.Disposable;
 
   readonly onDidChangeTreeData = this.changed.event;
@@ -36,17 +41,50 @@ export class ChangesView implements vscode.TreeDataProvider<Row>, vscode.Disposa
     this.changed.fire();
   }
 
-  getChildren(row?: Row): Row[] {
-    const { turns } = this.review.changes;
+  getChildren(row?: AnyRow): AnyRow[] {
+    const { turns, missed } = this.review.changes;
     if (row) {
-      return filesOf(row.turn);
+      return "missed" in row ? missedFiles(row.missed) : filesOf(row.turn);
     }
-    return turns.length === 1 ? filesOf(turns[0]) : turns.map((turn) => ({ turn }));
+    return turns.length === 1 && missed.length === 0 ? filesOf(turns[0]) : newestFirst(turns, missed);
   }
 
-  getTreeItem(row: Row): vscode.TreeItem {
+  getTreeItem(row: AnyRow): vscode.TreeItem {
+    if ("missed" in row) {
+      return row.file === undefined ? missedItem(row.missed) : missedFileItem(row.missed, row.file);
+    }
     return row.change ? fileItem(row.change, row) : turnItem(row.turn, row.turn === this.review.changes.turns[0]);
   }
+}
+
+/** The rows of turns with and without a checkpoint. */
+const newestFirst = (turns: readonly Turn[], missed: readonly Missed[]): AnyRow[] =>
+  [...turns.map((turn) => ({ turn, at: turn.began })), ...missed.map((missed) => ({ missed, at: missed.created }))].sort((a, b) => b.at - a.at);
+
+const missedFiles = (missed: Missed): MissedRow[] => [...missed.files, ...(missed.commands ? [""] : [])].map((file) => ({ missed, file }));
+
+function missedItem(missed: Missed): vscode.TreeItem {
+  const item = new vscode.TreeItem(literal(missed.title), vscode.TreeItemCollapsibleState.Collapsed);
+  item.id = `missed-${missed.session}-${missed.checkpoint}`;
+  item.description = literal(`cannot be reverted: ${missed.why}`);
+  item.tooltip = `There is no checkpoint of this turn, so its changes cannot be reverted: ${missed.why}`;
+  item.contextValue = "missed";
+  item.iconPath = new vscode.ThemeIcon("warning");
+  return item;
+}
+
+function missedFileItem(missed: Missed, file: string): vscode.TreeItem {
+  const item = file === "" ? new vscode.TreeItem("What commands have changed") : new vscode.TreeItem(vscode.Uri.file(file));
+  item.id = `missed-${missed.session}-${missed.checkpoint}-${file}`;
+  item.contextValue = "unreverted";
+  if (file === "") {
+    return item;
+  }
+  item.label = literal(path.basename(file));
+  item.tooltip = file;
+  item.iconPath = vscode.ThemeIcon.File;
+  item.command = { command: "vscode.open", title: "Open File", arguments: [vscode.Uri.file(file)] };
+  return item;
 }
 
 const filesOf = (turn: Turn): Row[] => [...turn.changes.values()].sort((a, b) => a.path.localeCompare(b.path)).map((change) => ({ turn, change }));
