@@ -55,7 +55,7 @@ var strict = map[string][]string{
 	"internal/textenc":      {},
 	"internal/editorconfig": {},
 	"internal/proc":         {"internal/proc", "internal/scratch", "internal/safefile"},
-	"internal/scratch":      {"internal/safefile"},
+	"internal/scratch":      {"internal/filelock", "internal/safefile"},
 	"internal/peer":         {"internal/proc"},
 	"internal/program":      {"internal/safefile"},
 	"internal/gitrepo":      {"internal/safefile"},

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hermes-ls/hermes-ls/internal/filelock"
 	"github.com/hermes-ls/hermes-ls/internal/scratch"
 )
 
@@ -51,12 +52,12 @@ func (c *claims) take(id string, wait bool) (release func(), err error) {
 		if err != nil {
 			return nil, err
 		}
-		err = lockFile(f)
-		for errors.Is(err, errLocked) && wait && time.Since(began) < longestWait(f) {
+		locked, unlockable := filelock.Try(f, filelock.Exclusive)
+		for !locked && unlockable == nil && wait && time.Since(began) < longestWait(f) {
 			time.Sleep(10 * time.Millisecond)
-			err = lockFile(f)
+			locked, unlockable = filelock.Try(f, filelock.Exclusive)
 		}
-		if errors.Is(err, errLocked) {
+		if !locked && unlockable == nil {
 			return nil, errors.Join(fmt.Errorf("session %s: %w", id, ErrClaimed), f.Close())
 		}
 		if sameFile(f, path) {
@@ -101,15 +102,14 @@ func longestWait(f *os.File) time.Duration {
 func (c *claims) open(path string) (*os.File, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	const flags = os.O_CREATE | os.O_RDWR
-	f, err := os.OpenFile(path, flags, 0o600)
+	f, err := filelock.Open(path, os.O_CREATE)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return f, err
 	}
 	if err := os.MkdirAll(c.dir, 0o700); err != nil {
 		return nil, err
 	}
-	return os.OpenFile(path, flags, 0o600)
+	return filelock.Open(path, os.O_CREATE)
 }
 
 func (c *claims) release(f *os.File, path string) {

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/hermes-ls/hermes-ls/internal/filelock"
 )
 
 // forgetAfter is how long the tree of an unused workspace is kept.
@@ -40,8 +42,8 @@ func (s *Store) Prune(ctx context.Context, limits Limits) error {
 	if err != nil {
 		return fmt.Errorf("cleaning up checkpoints: %w", err)
 	}
-	defer alone.close() // releases the lock
-	if free, err := alone.tryAlone(); err != nil || !free {
+	defer filelock.Release(alone)
+	if free, err := filelock.Try(alone, filelock.Exclusive); err != nil || !free {
 		return errors.Join(err, errInUse)
 	}
 	p := pruning{Store: s, limits: limits, sizes: map[string]int64{}, needed: map[string]bool{}}

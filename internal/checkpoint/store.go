@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/hermes-ls/hermes-ls/internal/filelock"
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
@@ -25,7 +26,7 @@ type Store struct {
 	git gitReader
 
 	mu      sync.Mutex
-	owner   *lock // held while this process may have unfinished checkpoints
+	owner   *os.File // held while this process may have unfinished checkpoints
 	ownerID string
 
 	keepers map[*Keeper]struct{} // open in this process
@@ -83,7 +84,7 @@ func (s *Store) writing() (done func(), err error) {
 // sharedLock is a lock shared by several holders in this process.
 type sharedLock struct {
 	mu   sync.Mutex
-	held *lock
+	held *os.File
 	n    int
 }
 
@@ -95,8 +96,8 @@ func (l *sharedLock) enter(path string) error {
 		if err != nil {
 			return err
 		}
-		if err := held.share(); err != nil {
-			return errors.Join(err, held.close())
+		if err := filelock.Wait(held, filelock.Shared); err != nil {
+			return errors.Join(err, held.Close())
 		}
 		l.held = held
 	}
@@ -108,7 +109,7 @@ func (l *sharedLock) leave() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.n--; l.n == 0 {
-		_ = l.held.close() // releases the lock
+		filelock.Release(l.held)
 		l.held = nil
 	}
 }
@@ -127,15 +128,15 @@ func (s *Store) us() (string, error) {
 		if err != nil {
 			return "", fmt.Errorf("beginning a checkpoint: %w", err)
 		}
-		ok, err := held.tryAlone()
+		ok, err := filelock.Try(held, filelock.Exclusive)
 		if err != nil {
-			return "", fmt.Errorf("beginning a checkpoint: %w", errors.Join(err, held.close()))
+			return "", fmt.Errorf("beginning a checkpoint: %w", errors.Join(err, held.Close()))
 		}
 		if ok {
 			s.owner, s.ownerID = held, id
 			return id, nil
 		}
-		_ = held.close() // a clean-up locked the file at the same moment
+		filelock.Release(held) // a clean-up locked the file at the same moment
 	}
 }
 
@@ -157,8 +158,8 @@ func (s *Store) lives(owner string) bool {
 	if err != nil {
 		return true // unknown: assume it is alive
 	}
-	defer held.close() // releases the lock
-	free, err := held.tryAlone()
+	defer filelock.Release(held)
+	free, err := filelock.Try(held, filelock.Exclusive)
 	if err != nil || !free {
 		return true
 	}
@@ -174,7 +175,7 @@ func (s *Store) Close() error {
 	if s.owner == nil {
 		return nil
 	}
-	err := errors.Join(os.Remove(s.ownerFile(s.ownerID)), s.owner.close())
+	err := errors.Join(os.Remove(s.ownerFile(s.ownerID)), s.owner.Close())
 	s.owner = nil
 	return err
 }

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"github.com/hermes-ls/hermes-ls/internal/filelock"
 )
 
 // longestPath is the longest name of a socket on all systems.
@@ -91,13 +93,17 @@ func lock(dir string) (unlock func(), err error) {
 		return nil, err
 	}
 	for range 100 {
-		if err = syscall.Flock(int(d.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err == nil {
-			return func() { _ = d.Close() }, nil
+		locked, err := filelock.Try(d, filelock.Exclusive)
+		if locked {
+			return func() { filelock.Release(d) }, nil
+		}
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("locking %s: %w", dir, err), d.Close())
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
 	_ = d.Close()
-	return nil, fmt.Errorf("another process holds the lock of %s: %w", dir, err)
+	return nil, fmt.Errorf("another process holds the lock of %s", dir)
 }
 
 // removeStale removes a socket of this user without a listener.

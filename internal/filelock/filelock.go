@@ -1,5 +1,5 @@
-// Package filelock lets one process at a time change a file. Lock waits for the other processes. If a process ends, the
-// system releases its locks.
+// Package filelock locks files between processes. If a process ends, the system releases its locks. Lock waits for the
+// other processes that change a file.
 //
 //	unlock, err := filelock.Lock(ctx, path+".lock")
 //	if err != nil {
@@ -19,6 +19,15 @@ import (
 // retry is the time between two attempts.
 const retry = 5 * time.Millisecond
 
+// Kind is a kind of lock.
+type Kind bool
+
+// An Exclusive lock excludes all other locks of the file.
+const (
+	Shared    Kind = false
+	Exclusive Kind = true
+)
+
 // Lock locks the file at path and creates it if it does not exist. If another process or goroutine holds the lock, Lock
 // waits until ctx ends, and then returns an error. The lock file is not removed, because another process may wait for it.
 func Lock(ctx context.Context, path string) (unlock func(), err error) {
@@ -26,13 +35,13 @@ func Lock(ctx context.Context, path string) (unlock func(), err error) {
 		return nil, err
 	}
 	for {
-		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|flags, 0o600)
+		f, err := Open(path, os.O_CREATE)
 		if err != nil {
 			return nil, err
 		}
-		locked, err := try(f)
+		locked, err := Try(f, Exclusive)
 		if locked {
-			return func() { _ = f.Close() }, nil
+			return func() { Release(f) }, nil
 		}
 		_ = f.Close() // nothing was written
 		if err != nil {
@@ -44,4 +53,18 @@ func Lock(ctx context.Context, path string) (unlock func(), err error) {
 		case <-time.After(retry):
 		}
 	}
+}
+
+// Open opens a file to lock. It follows no link and waits for no pipe. flags are further ones, such as os.O_CREATE.
+func Open(path string, flags int) (*os.File, error) {
+	return os.OpenFile(path, os.O_RDWR|flags|safe, 0o600)
+}
+
+// Try locks f until [Release]. If another holder prevents the lock, it returns false and no error.
+func Try(f *os.File, kind Kind) (bool, error) { return lock(f, kind, false) }
+
+// Wait locks f until [Release]. While another holder prevents the lock, it waits.
+func Wait(f *os.File, kind Kind) error {
+	_, err := lock(f, kind, true)
+	return err
 }

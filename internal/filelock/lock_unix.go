@@ -9,14 +9,32 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// flags keep the open from following a link, and from waiting for a pipe.
-const flags = unix.O_NOFOLLOW | unix.O_NONBLOCK
+// safe keeps the open from following a link, and from waiting for a pipe.
+const safe = unix.O_NOFOLLOW | unix.O_NONBLOCK
 
-// try locks f. If another process holds the lock, it returns false and no error.
-func try(f *os.File) (bool, error) {
-	err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-	if errors.Is(err, unix.EWOULDBLOCK) || errors.Is(err, unix.EINTR) {
-		return false, nil
+// Release gives up the lock of a file and closes the file. To close alone is not enough: a child of this
+// process that has not started its program yet holds the lock, too.
+func Release(f *os.File) {
+	_ = unix.Flock(int(f.Fd()), unix.LOCK_UN) // it fails only for a closed file
+	_ = f.Close()                             // only a lock
+}
+
+func lock(f *os.File, kind Kind, wait bool) (bool, error) {
+	how := unix.LOCK_SH
+	if kind == Exclusive {
+		how = unix.LOCK_EX
 	}
-	return err == nil, err
+	if !wait {
+		how |= unix.LOCK_NB
+	}
+	for {
+		err := unix.Flock(int(f.Fd()), how)
+		switch {
+		case errors.Is(err, unix.EINTR):
+			continue
+		case !wait && errors.Is(err, unix.EWOULDBLOCK):
+			return false, nil
+		}
+		return err == nil, err
+	}
 }

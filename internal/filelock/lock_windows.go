@@ -7,12 +7,20 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-const flags = 0
+const safe = 0
 
-// try locks f. If another process holds the lock, it returns false and no error.
-func try(f *os.File) (bool, error) {
-	const exclusive = windows.LOCKFILE_EXCLUSIVE_LOCK | windows.LOCKFILE_FAIL_IMMEDIATELY
-	err := windows.LockFileEx(windows.Handle(f.Fd()), exclusive, 0, 1, 0, new(windows.Overlapped))
+// Release gives up the lock of a file and closes the file.
+func Release(f *os.File) { _ = f.Close() } // only a lock
+
+func lock(f *os.File, kind Kind, wait bool) (bool, error) {
+	var flags uint32
+	if kind == Exclusive {
+		flags |= windows.LOCKFILE_EXCLUSIVE_LOCK
+	}
+	if !wait {
+		flags |= windows.LOCKFILE_FAIL_IMMEDIATELY
+	}
+	err := windows.LockFileEx(windows.Handle(f.Fd()), flags, 0, 1, 0, new(windows.Overlapped))
 	if errors.Is(err, windows.ERROR_LOCK_VIOLATION) {
 		return false, nil
 	}

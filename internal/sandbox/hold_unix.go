@@ -3,24 +3,19 @@
 package sandbox
 
 import (
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
 	"time"
 
-	"golang.org/x/sys/unix"
-
-	"github.com/hermes-ls/hermes-ls/internal/scratch"
+	"github.com/hermes-ls/hermes-ls/internal/filelock"
 )
 
 // holdFolder keeps the layers of a workspace from being swept until it is closed.
 func holdFolder(dir string) (io.Closer, error) {
-	f, err := openLock(dir)
+	f, err := lockFolder(dir, filelock.Shared)
 	if err != nil {
-		return nil, err
-	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB); err != nil {
-		f.Close() // nothing was written
 		return nil, err
 	}
 	now := time.Now()
@@ -30,12 +25,8 @@ func holdFolder(dir string) (io.Closer, error) {
 
 // ownFolder locks unused layers.
 func ownFolder(dir string) (io.Closer, error) {
-	f, err := openLock(dir)
+	f, err := lockFolder(dir, filelock.Exclusive)
 	if err != nil {
-		return nil, err
-	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		f.Close() // nothing was written
 		return nil, err
 	}
 	return held{f}, nil
@@ -45,10 +36,21 @@ func ownFolder(dir string) (io.Closer, error) {
 type held struct{ f *os.File }
 
 func (h held) Close() error {
-	scratch.Release(h.f)
+	filelock.Release(h.f)
 	return nil
 }
 
-func openLock(dir string) (*os.File, error) {
-	return os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
+func lockFolder(dir string, kind filelock.Kind) (*os.File, error) {
+	f, err := filelock.Open(filepath.Join(dir, "lock"), os.O_CREATE)
+	if err != nil {
+		return nil, err
+	}
+	locked, err := filelock.Try(f, kind)
+	if !locked {
+		_ = f.Close() // nothing was written
+		return nil, errors.Join(err, errInUse)
+	}
+	return f, nil
 }
+
+var errInUse = errors.New("another process uses the layers")

@@ -6,6 +6,7 @@
 package scratch
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hermes-ls/hermes-ls/internal/filelock"
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
@@ -85,7 +87,7 @@ func create(dir, kind string) (*Dir, error) {
 	}
 	d := &Dir{path: path}
 	if d.path, err = filepath.EvalSymlinks(path); err == nil {
-		d.lock, err = acquire(filepath.Join(path, lockName), os.O_CREATE|os.O_EXCL)
+		d.lock, err = Lock(filepath.Join(path, lockName), os.O_CREATE|os.O_EXCL)
 	}
 	if err != nil {
 		removeAll(path)
@@ -125,7 +127,7 @@ func TakeOver(path string) (*Dir, error) {
 	if !info.IsDir() || !mine(info) || !strings.HasPrefix(filepath.Base(path), prefix) {
 		return nil, fmt.Errorf("%s is no folder of ours", path)
 	}
-	lock, err := acquire(filepath.Join(path, lockName), os.O_CREATE)
+	lock, err := Lock(filepath.Join(path, lockName), os.O_CREATE)
 	if err != nil {
 		return nil, fmt.Errorf("%s is in use: %w", path, err)
 	}
@@ -138,19 +140,32 @@ func kept(path string) bool {
 }
 
 // Leave gives the folder up for another server to take.
-func (d *Dir) Leave() { Release(d.lock) }
+func (d *Dir) Leave() { filelock.Release(d.lock) }
 
 // Lock opens a file to read and write, with further flags of [os.OpenFile], and locks it
 // until it is closed or the process has died. If another process holds the lock, it
 // returns an error.
-func Lock(path string, flags int) (*os.File, error) { return acquire(path, flags) }
+func Lock(path string, flags int) (*os.File, error) {
+	f, err := filelock.Open(path, flags)
+	if err != nil {
+		return nil, err
+	}
+	locked, err := filelock.Try(f, filelock.Exclusive)
+	if !locked {
+		_ = f.Close() // nothing was written
+		return nil, cmp.Or(err, errLocked)
+	}
+	return f, nil
+}
+
+var errLocked = errors.New("another process has locked it")
 
 // LockLeft is [Lock] for a file locked by the process maker. If it was killed while it started a
 // program, this program holds the lock until it runs. LockLeft waits for it until deadline;
 // Inherited is enough on most machines.
 func LockLeft(path string, maker int, deadline time.Time) (*os.File, error) {
 	for {
-		f, err := acquire(path, 0)
+		f, err := Lock(path, 0)
 		if err == nil || os.IsNotExist(err) || maker <= 0 || !Dead(maker) || !time.Now().Before(deadline) {
 			return f, err
 		}
@@ -186,7 +201,7 @@ func (d *Dir) Remove() {
 			removeAll(d.Path(e.Name()))
 		}
 	}
-	Release(d.lock) // before the end, since Windows removes no open file
+	filelock.Release(d.lock) // before the end, since Windows removes no open file
 	_ = os.Remove(d.Path(lockName))
 	if os.Remove(d.path) != nil {
 		removeAll(d.path)
@@ -223,7 +238,7 @@ func sweep(path string) {
 	if stays() { // a lock, even for a moment, would keep it from [Take]
 		return
 	}
-	lock, err := acquire(filepath.Join(path, lockName), 0)
+	lock, err := Lock(filepath.Join(path, lockName), 0)
 	switch {
 	case err == nil:
 		if !stays() { // it may have been marked since

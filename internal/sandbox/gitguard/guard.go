@@ -9,7 +9,7 @@ import (
 	"context"
 	"sync"
 
-	"github.com/hermes-ls/hermes-ls/internal/scratch"
+	"github.com/hermes-ls/hermes-ls/internal/filelock"
 )
 
 // Config is the environment of a Guard. All fields are required, except for HermesHome and Ends.
@@ -77,5 +77,5 @@ func (g *Guard) Close() {
 func (g *Guard) Abandon() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	scratch.Release(g.review.journal.lock)
+	filelock.Release(g.review.journal.lock)
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hermes-ls/hermes-ls/internal/filelock"
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 	"github.com/hermes-ls/hermes-ls/internal/scratch"
 )
@@ -117,7 +118,7 @@ func takeOver(dir string, empty bool) (left map[string]string) {
 		}
 		os.Remove(journalOf(path)) // read again by the next server, which does no harm
 		os.Remove(path)            // as above
-		scratch.Release(lock)
+		filelock.Release(lock)
 	}
 	return left
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hermes-ls/hermes-ls/internal/filelock"
 	"github.com/hermes-ls/hermes-ls/internal/folderpath"
 	"github.com/hermes-ls/hermes-ls/internal/scratch"
 )
@@ -23,7 +24,7 @@ func Move(home string, m folderpath.Move) (moved int, err error) {
 			continue // of a living server
 		}
 		did, err := moveJournal(home, path, lock, m)
-		scratch.Release(lock)
+		filelock.Release(lock)
 		if err != nil {
 			return moved, fmt.Errorf("moving what a killed server had reviewed: %w", err)
 		}
