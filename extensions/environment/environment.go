@@ -173,7 +173,8 @@ const knownKey = "told"
 // environment returns all facts for the first prompt of a session, and the changed facts for a
 // later prompt.
 func (x *instance) environment(ctx context.Context) string {
-	now := x.facts(ctx, x.latest(ctx))
+	latest := x.latest(ctx)
+	now := x.facts(ctx, latest)
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.known == nil && !x.session.New {
@@ -189,6 +190,7 @@ func (x *instance) environment(ctx context.Context) string {
 	if x.lost {
 		before = facts{}
 	}
+	now.keep(x.known, latest)
 	x.known, x.lost, x.unsaved = now, false, true
 	limit := mostLater
 	if x.session.Situation != nil && x.session.Situation().Small {

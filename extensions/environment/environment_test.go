@@ -303,6 +303,31 @@ func TestRenamedFolder(t *testing.T) {
 	want(t, b.tell())
 }
 
+// TestNothingReadInTime checks that a prompt after the server has started again tells a new branch, and nothing else
+// if git and the tree are not read in time.
+func TestNothingReadInTime(t *testing.T) {
+	t.Parallel()
+	b := newBed(t, "a.go")
+	b.git("init", "-q", "-b", "main")
+	b.git("add", "a.go")
+	b.git("commit", "-qm", "first")
+	if text := b.tell(); !strings.Contains(text, " first") || !strings.Contains(text, "a.go") {
+		t.Fatal(text)
+	}
+	b.write(".git/HEAD", "ref: refs/heads/other\n")
+	b.x.mu.Lock()
+	b.x.gathered, b.x.tree, b.x.done = nil, tree{}, make(chan struct{})
+	b.x.mu.Unlock()
+	want(t, b.x.environment(t.Context()), "git: branch other")
+	b.x.mu.Lock()
+	b.x.done = nil
+	b.x.mu.Unlock()
+	b.write("b.go", "x\n")
+	if text := b.tell(); strings.Contains(text, "none") || !strings.Contains(text, "+b.go") {
+		t.Errorf("later: %s", text)
+	}
+}
+
 // TestBranchOfTheMoment checks that a prompt reports a new branch, even while an earlier, slow
 // gather is running.
 func TestBranchOfTheMoment(t *testing.T) {

@@ -198,6 +198,17 @@ func (f facts) text(limit int) string {
 	return text
 }
 
+// keep takes over the facts that could not be read in time from those that the model knows. Without them it
+// would be told that there are none.
+func (f facts) keep(known facts, g gathered) {
+	if g.git.Branch != "" && !g.git.Known && len(g.git.Commits) == 0 {
+		f[factCommits] = known[factCommits]
+	}
+	if len(g.tree.top) == 0 && g.tree.text == "" {
+		f[factFiles], f[factTop] = known[factFiles], known[factTop]
+	}
+}
+
 // since returns the facts that differ from before, in at most limit tokens. If there are none, it
 // returns "".
 func (f facts) since(before facts, limit int) string {
