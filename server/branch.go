@@ -81,6 +81,7 @@ var errNoMessages = errors.New("the session has no messages yet")
 
 // Undo rewinds the session to before a prompt. It cancels the turns in the queue first, because the
 // prompt may be among them. If files are to be restored and that fails, the history stays as it is.
+// If the files are restored and the history cannot be rewound, the error names the files.
 func (x *Session) Undo(ctx context.Context, u Undoing) (done Undone, err error) {
 	if err := x.queue.halt(ctx); err != nil {
 		return done, err
@@ -112,6 +113,9 @@ func (x *Session) Undo(ctx context.Context, u Undoing) (done Undone, err error) 
 		showRewound(x.notifier.sink(nil), a, agent.Rewound{Prompt: m.ID, Text: done.Text, BranchID: branch})
 		return nil
 	})
+	if err != nil && u.Files {
+		err = fmt.Errorf("%s The history is unchanged: %w", done.Files, err)
+	}
 	return done, err
 }
 

@@ -85,6 +85,9 @@ func (x *Instance) RestoreSince(ctx context.Context, prompt time.Time) (done str
 		return "No files had been changed.", nil
 	}
 	r, err := x.Restore(ctx, all[oldest].ID, nil)
+	if err != nil && len(r.Restored)+len(r.Kept) > 0 {
+		err = fmt.Errorf("%s %w", x.text(r), err) // a part is done
+	}
 	if err != nil {
 		return "", err
 	}

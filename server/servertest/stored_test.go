@@ -1,7 +1,9 @@
 package servertest_test
 
 import (
+	"database/sql"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,6 +12,7 @@ import (
 
 	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/model/fakemodel"
+	"github.com/hermes-ls/hermes-ls/agent/store"
 	"github.com/hermes-ls/hermes-ls/internal/folderpath"
 	"github.com/hermes-ls/hermes-ls/protocol"
 	"github.com/hermes-ls/hermes-ls/server/servertest"
@@ -223,5 +226,30 @@ func TestListOfMissedChanges(t *testing.T) {
 	three := servertest.New(t, servertest.Options{Home: home, Root: root, Model: fakemodel.Script()})
 	if got := list(three); len(got.Changes)+len(got.Missed) > 0 {
 		t.Errorf("after the accept: %+v", got)
+	}
+}
+
+// /undo restores the files, and then the history cannot be rewound, as on a full disk: the user learns
+// which files are restored.
+func TestUndoThatIsNotStored(t *testing.T) {
+	t.Parallel()
+	home, root := t.TempDir(), t.TempDir()
+	m := fakemodel.Script(calls("write_file", map[string]any{"path": "a.txt", "content": "2\n"}), says("Done."))
+	e := servertest.New(t, servertest.Options{Files: map[string]string{"a.txt": "1\n"}, Model: m, Home: home, Root: root})
+	e.Ask("write")
+	db, err := sql.Open("sqlite", filepath.Join(home, store.FileName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.ExecContext(t.Context(), "CREATE TRIGGER full BEFORE INSERT ON sessions BEGIN SELECT RAISE(FAIL, 'no room'); END"); err != nil {
+		t.Fatal(err)
+	}
+	raw, err := e.Call("workspace/executeCommand", map[string]any{"command": protocol.CommandPrompt, "arguments": []any{map[string]any{"prompt": "/undo", "wait": true}}})
+	if told := fmt.Sprintf("%s %v", raw, err); !strings.Contains(told, "Restored: `a.txt`. The history is unchanged: ") {
+		t.Errorf("told %s", told)
+	}
+	if text := contentOf(t, filepath.Join(root, "a.txt")); text != "1\n" {
+		t.Errorf("a.txt reads %q", text)
 	}
 }
