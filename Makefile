@@ -17,7 +17,9 @@ bin/hermes-ls: FORCE
 	$(GO) build -trimpath -ldflags "$(LDFLAGS)" -o bin/hermes-ls ./cmd/hermes-ls
 FORCE:
 
-demo: build
+demo:
+	@test -e bin/hermes-ls || echo "Building bin/hermes-ls: the first time takes one to three minutes."
+	@$(MAKE) --no-print-directory build
 	@bin/hermes-ls demo
 
 # The stages of both are in internal/testrun/stages.go. They run side by side; STAGES chooses some:

@@ -17,6 +17,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -46,6 +47,9 @@ var (
 	job       = prompt{"The tests fail (`python3 -m unittest`). Find out why, fix the code, and run them again.", "job.jsonl"}
 )
 
+// prompts is the number of prompts that the user sees.
+const prompts = 4
+
 // Options of a run.
 type Options struct {
 	Binary string    // the server
@@ -65,7 +69,9 @@ func Run(ctx context.Context, o Options) error {
 	if err := writeProject(folder); err != nil {
 		return fmt.Errorf("writing the demo project: %w", err)
 	}
+	began := time.Now()
 	s := newScreen(o.Out, o.Color, o.Pace)
+	s.lines("The demo has " + strconv.Itoa(prompts) + " prompts and takes about 15 seconds: offline, in a temporary directory.")
 	if failed, _ := runTests(ctx, folder); !failed {
 		return errors.New("the demo project's tests do not fail before the demo; is python3 there? `hermes-ls doctor` tells")
 	}
@@ -73,6 +79,12 @@ func Run(ctx context.Context, o Options) error {
 	e, err := startEditor(ctx, o.Binary, folder, dir.Path("home"), log, s)
 	if err == nil {
 		err = errors.Join(play(ctx, e, s, folder), e.stop())
+	}
+	if err == nil && s.asked != prompts {
+		err = fmt.Errorf("the demo has shown %d of %d prompts", s.asked, prompts)
+	}
+	if err == nil {
+		s.heading("The demo took %s", time.Since(began).Round(time.Second))
 	}
 	return withLog(err, log)
 }

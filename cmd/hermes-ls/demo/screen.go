@@ -16,6 +16,7 @@ type screen struct {
 	pace  time.Duration
 	open  bool // the last line is not complete
 	muted bool
+	asked int // prompts
 }
 
 func newScreen(out io.Writer, color bool, pace time.Duration) *screen {
@@ -61,7 +62,11 @@ func (s *screen) heading(format string, args ...any) {
 	s.line("\n" + s.paint(bold, "━━ "+fmt.Sprintf(format, args...)))
 }
 
-func (s *screen) prompt(text string) { s.line("\n" + s.paint(blue, "› "+text)) }
+// prompt shows a prompt with its number.
+func (s *screen) prompt(text string) {
+	s.asked++
+	s.line("\n" + s.paint(faint, fmt.Sprintf("%d of %d ", s.asked, prompts)) + s.paint(blue, "› "+text))
+}
 
 func (s *screen) lines(text string) { s.line(strings.TrimRight(text, "\n")) }
 
