@@ -14,6 +14,9 @@ export function money(amount: number, currency: string): string {
   return new Intl.NumberFormat("en", { style: "currency", currency, minimumFractionDigits: digits, maximumFractionDigits: digits }).format(amount);
 }
 
+/** Returns an error of the program as a sentence. */
+export const sentence = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
+
 /** Times as people say them: "5 minutes ago". */
 export function ago(time: string | undefined, now = Date.now()): string {
   const seconds = time ? (now - Date.parse(time)) / 1000 : NaN;

@@ -1,5 +1,6 @@
 import { Code } from "../protocol";
 import type { Way } from "../shared/messages";
+import { sentence } from "../words";
 
 /** Failure is the text about a failed turn, with the commands that may help. */
 export interface Failure {
@@ -50,7 +51,7 @@ export function failure(error: unknown, prompt = false): Failure {
     return { error: `No API key for ${nameOf({ ...data, provider })}.`, ways: [setKey, choose, ...again] };
   }
   const all = [...(ways[data?.kind ?? ""] ?? []), ...again];
-  return { error: text.charAt(0).toUpperCase() + text.slice(1), ...(all.length > 0 && { ways: all }) };
+  return { error: sentence(text), ...(all.length > 0 && { ways: all }) };
 }
 
 /** The name of the provider, or the host of an endpoint that has none. */

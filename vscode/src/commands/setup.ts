@@ -4,6 +4,7 @@ import { keepKey, Provider, providers } from "../secrets";
 import { command } from "./guard";
 import * as show from "../show";
 import { Candidate, listModels, testModel } from "./tryout";
+import { sentence } from "../words";
 
 /** The first steps: who serves the model, and the key for it. */
 export function registerSetup(context: vscode.ExtensionContext): vscode.Disposable[] {
@@ -48,7 +49,7 @@ async function chooseProvider(context: vscode.ExtensionContext): Promise<void> {
   }
   const failed = await testModel(context, at, model);
   if (failed) {
-    void show.fail(`${failed} Nothing was changed.`);
+    void show.fail(`${sentence(failed)} Nothing was changed.`);
     return;
   }
   if (provider && key !== "") {
@@ -75,7 +76,7 @@ function askAddress(): Promise<string | undefined> {
 async function chooseModel(context: vscode.ExtensionContext, at: Candidate, usual?: string): Promise<string | undefined> {
   const listed = await listModels(context, at);
   if (listed.error && !listed.unlisted) {
-    void show.fail(`${listed.error} Nothing was changed.`);
+    void show.fail(`${sentence(listed.error)} Nothing was changed.`);
     return undefined;
   }
   const title = "Which model?";
@@ -106,7 +107,7 @@ async function changeKey(context: vscode.ExtensionContext): Promise<void> {
   if (key !== "") {
     const failed = await keyFails(context, provider, key);
     const keepAnyway = "Keep Key Anyway";
-    if (failed && (await show.warn(failed, keepAnyway)) !== keepAnyway) {
+    if (failed && (await show.warn(sentence(failed), keepAnyway)) !== keepAnyway) {
       return;
     }
   }

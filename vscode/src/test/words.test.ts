@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { environment, put, restricted } from "../options";
-import { ago, argumentsOf, counted, money, short } from "../words";
+import { ago, argumentsOf, counted, money, sentence, short } from "../words";
 
 test("figures", () => {
   assert.deepEqual([0, 950, 1000, 12_345, 99_950, 999_960, 1_234_000].map(short), ["0", "950", "1k", "12.3k", "100k", "1M", "1.2M"]);
@@ -12,6 +12,10 @@ test("figures", () => {
     [1, 3].map((n) => counted(n, "file")),
     ["1 file", "3 files"],
   );
+});
+
+test("an error begins as a sentence does", () => {
+  assert.deepEqual(["the key was refused.", "401", ""].map(sentence), ["The key was refused.", "401", ""]);
 });
 
 test("times", () => {
