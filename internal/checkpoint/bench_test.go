@@ -17,7 +17,7 @@ func BenchmarkLook(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if n := len(w.store.unsavedPaths(t, plenty)); n > 0 {
+		if n := len(t.unsavedPaths(plenty)); n > 0 {
 			b.Fatalf("%d files are not safe in git", n)
 		}
 	}

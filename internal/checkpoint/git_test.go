@@ -91,7 +91,7 @@ func TestWhatGitHas(t *testing.T) {
 			t.Fatal(err)
 		}
 		var names []string
-		for _, path := range b.store.unsavedPaths(tree, plenty) {
+		for _, path := range tree.unsavedPaths(plenty) {
 			names = append(names, b.Files.Name(path))
 		}
 		slices.Sort(names)
@@ -109,7 +109,7 @@ func TestWhatGitHas(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := len(b.store.unsavedPaths(tree, plenty)); n != 7 {
+	if n := len(tree.unsavedPaths(plenty)); n != 7 {
 		t.Errorf("%d files are to be read where the index cannot be", n)
 	}
 }

@@ -211,7 +211,7 @@ func (x *scanner) verifyObjects(ctx context.Context) error {
 // limits. For an unsaved entry, it sets lost to the reason. It returns false if there was no
 // content to read.
 func (s *Store) saveBlobs(ctx context.Context, files *workspace.Workspace, t *tree, limits Limits) (changed bool) {
-	paths := s.unsavedPaths(t, limits)
+	paths := t.unsavedPaths(limits)
 	if len(paths) == 0 {
 		return false
 	}
@@ -241,7 +241,7 @@ func (s *Store) saveBlobs(ctx context.Context, files *workspace.Workspace, t *tr
 
 // unsavedPaths returns the paths whose content must be read, the smallest files first. It marks
 // files above the limits as lost.
-func (s *Store) unsavedPaths(t *tree, limits Limits) (paths []string) {
+func (t *tree) unsavedPaths(limits Limits) (paths []string) {
 	room := limits.Total / 2
 	for path, e := range t.entries {
 		switch {
