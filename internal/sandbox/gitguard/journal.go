@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hermes-ls/hermes-ls/internal/filelock"
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 	"github.com/hermes-ls/hermes-ls/internal/scratch"
 )
@@ -50,11 +49,13 @@ func journalDir(home string, roots []string) string {
 const takeOverPause = time.Second
 
 // takeJournal opens the journal of the session, if it is not open yet. If servers were killed while
-// their commands ran in this workspace, it returns the items reviewed by all of them.
-func (g *Guard) takeJournal(roots []string) (left map[string]string) {
+// their commands ran in folders of this workspace, it returns the items of s as those servers
+// reviewed them.
+func (g *Guard) takeJournal(s *Scene) (left map[string]string) {
 	if g.cfg.HermesHome == "" {
 		return nil
 	}
+	roots := s.roots
 	dir := journalDir(g.cfg.HermesHome, roots)
 	g.mu.Lock()
 	first, r := g.review.journal == nil, &g.review
@@ -67,13 +68,13 @@ func (g *Guard) takeJournal(roots []string) (left map[string]string) {
 		return nil
 	}
 	if !first {
-		return takeOver(dir, false)
+		return takeOver(g.cfg.HermesHome, s, false)
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil
 	}
 	g.tellLeft(dir)
-	left = takeOver(dir, true)
+	left = takeOver(g.cfg.HermesHome, s, true)
 	name := fmt.Sprint(os.Getpid(), "-*.lock")
 	f, err := os.CreateTemp(dir, name)
 	if os.IsNotExist(err) && os.MkdirAll(dir, 0o700) == nil { // another session has ended and removed it
@@ -96,30 +97,6 @@ func (g *Guard) takeJournal(roots []string) (left map[string]string) {
 		return nil
 	}
 	g.review.journal = made
-	return left
-}
-
-// takeOver removes the journals of dead servers. It returns the items reviewed by all dead servers
-// with running commands. Unless empty is set, it leaves empty locks: a server may be making the
-// lock.
-func takeOver(dir string, empty bool) (left map[string]string) {
-	locks, _ := filepath.Glob(filepath.Join(dir, "*.lock"))
-	deadline := time.Now().Add(scratch.Inherited)
-	for _, path := range locks {
-		if info, err := os.Lstat(path); err != nil || info.Size() == 0 && !empty {
-			continue
-		}
-		lock, err := scratch.LockLeft(path, makerOf(path), deadline)
-		if err != nil {
-			continue // of a living server
-		}
-		if kept, ok := readJournal(lock, journalOf(path)); ok {
-			left = common(left, kept.Items)
-		}
-		os.Remove(journalOf(path)) // read again by the next server, which does no harm
-		os.Remove(path)            // as above
-		filelock.Release(lock)
-	}
 	return left
 }
 
@@ -150,20 +127,6 @@ func readJournal(lock *os.File, path string) (kept reviewed, ok bool) {
 		return kept, false
 	}
 	return reviewed{Items: items}, true
-}
-
-// common returns the items reviewed with the same value by two servers.
-func common(one, other map[string]string) map[string]string {
-	if one == nil {
-		return other
-	}
-	both := map[string]string{}
-	for key, value := range one {
-		if v, ok := other[key]; ok && v == value {
-			both[key] = value
-		}
-	}
-	return both
 }
 
 // write saves the reviewed items. If it fails, the next server compares with fewer items, and

@@ -135,7 +135,7 @@ func (g *Guard) watch(o Opening) *Watch {
 	s := g.lookAt(true)
 	g.readWrites()
 	g.protect(s, false)
-	left := g.takeJournal(s.roots)
+	left := g.takeJournal(s)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	r := &g.review
