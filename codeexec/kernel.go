@@ -120,7 +120,7 @@ func (k *kernelSlot) execute(ctx context.Context, r *Runner, env *tools.Env, s s
 
 func (r *Runner) startKernel(ctx context.Context, env *tools.Env, s script) (k *kernel, err error) {
 	k = &kernel{python: s.python, planned: env.Planning, gone: make(chan struct{}), out: &splitter{}, errs: &splitter{}}
-	if k.stage, err = newStaging(); err != nil {
+	if k.stage, err = newStaging(ctx, r.box(env)); err != nil {
 		return nil, err
 	}
 	defer func() {

@@ -246,7 +246,7 @@ func (r *Runner) once(ctx context.Context, env *tools.Env, s script) (done endin
 	if held {
 		defer r.stagings.turn.Unlock()
 	}
-	stage, err := r.stage(held)
+	stage, err := r.stage(ctx, env, held)
 	if err != nil {
 		return done, err
 	}
@@ -295,11 +295,11 @@ func (r *Runner) once(ctx context.Context, env *tools.Env, s script) (done endin
 
 // stage makes the staging directory of a script. A held script cannot write the directory, so its
 // sandbox is kept for the next script. A script running beside it gets a separate sandbox.
-func (r *Runner) stage(held bool) (*staging, error) {
+func (r *Runner) stage(ctx context.Context, env *tools.Env, held bool) (*staging, error) {
 	if held {
 		return r.stagings.add()
 	}
-	return newStaging()
+	return newStaging(ctx, r.box(env))
 }
 
 // command returns the command that runs start.py or kernel.py. The interpreter is isolated (-I), so

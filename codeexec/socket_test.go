@@ -19,7 +19,7 @@ import (
 // testSocket returns a socket that the test closes at its end.
 func testSocket(t testing.TB) *socket {
 	t.Helper()
-	stage, err := newStaging()
+	stage, err := newStaging(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package codeexec
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -8,6 +9,7 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/hermes-ls/hermes-ls/internal/sandbox"
 	"github.com/hermes-ls/hermes-ls/internal/scratch"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
@@ -21,9 +23,10 @@ type staging struct {
 	remove func()
 }
 
-// newStaging makes a staging directory. If the server dies, the directory is removed.
-func newStaging() (*staging, error) {
-	dir, err := scratch.Make("exec")
+// newStaging makes a staging directory that only the script's sandbox reaches. If the server dies,
+// the directory is removed.
+func newStaging(ctx context.Context, box *sandbox.Box) (*staging, error) {
+	dir, err := box.MakeFolder(ctx, "exec")
 	if err != nil {
 		return nil, fmt.Errorf("making a directory for the script: %w", err)
 	}

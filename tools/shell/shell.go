@@ -212,7 +212,7 @@ func (s *Shell) Run(ctx context.Context, c Command) (Outcome, error) {
 	stores := !s.keepsState(c, before)
 	if stores {
 		var err error
-		if dump, err = newDump(held); err != nil {
+		if dump, err = newDump(ctx, c.box, held); err != nil {
 			return Outcome{Cwd: before.dir}, err
 		}
 		defer dump.remove()
@@ -385,15 +385,15 @@ type dump struct {
 }
 
 // newDump creates a dump: in memory for a held command (see [proc.Cmd.Held]), if the system can,
-// else in a separate directory.
-func newDump(held bool) (d dump, err error) {
+// else in a separate directory that no other command reaches.
+func newDump(ctx context.Context, box *sandbox.Box, held bool) (d dump, err error) {
 	if held {
 		if d.file, err = proc.MemoryFile("shell's state"); err == nil {
 			d.path, d.lent = fmt.Sprintf("/proc/self/fd/%d", proc.LeftFD), true
 			return d, nil
 		}
 	}
-	if d.dir, err = scratch.Make("shell"); err != nil {
+	if d.dir, err = box.MakeFolder(ctx, "shell"); err != nil {
 		return dump{}, fmt.Errorf("making a folder for the shell's state: %w", err)
 	}
 	d.path = d.dir.Path("state")

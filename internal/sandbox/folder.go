@@ -1,0 +1,30 @@
+package sandbox
+
+import (
+	"context"
+	"path/filepath"
+
+	"github.com/hermes-ls/hermes-ls/internal/sandbox/fspath"
+	"github.com/hermes-ls/hermes-ls/internal/scratch"
+)
+
+// longestRun is the longest folder in which the path of a script's socket has room.
+const longestRun = 64
+
+// MakeFolder makes a private folder for files of one command, such as a script. No other command
+// reaches it, also none of another session. Where commands share the folder for temporary files
+// (Landlock, macOS), it lies in Hermes' home, unless commands can write there or its path is too
+// long. kind is a part of its name. The nil Box makes a temporary folder.
+func (b *Box) MakeFolder(ctx context.Context, kind string) (*scratch.Dir, error) {
+	if b.off() || b.cfg.HermesHome == "" {
+		return scratch.Make(kind)
+	}
+	if m := b.mechanism(ctx); m.Kind != Landlock && m.Kind != Seatbelt {
+		return scratch.Make(kind)
+	}
+	dir := filepath.Join(fspath.Real(b.cfg.HermesHome), "run")
+	if len(dir) > longestRun || fspath.UnderAny(dir, fspath.Existing(b.Changeable())) {
+		return scratch.Make(kind)
+	}
+	return scratch.MakeIn(dir, kind)
+}
