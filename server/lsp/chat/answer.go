@@ -47,10 +47,11 @@ type Answer struct {
 }
 
 // Answer starts to write an answer. If the prompt is not in the document yet, shown is the
-// prompt.
+// prompt. Another program may have made it, so it is written without characters that control a
+// terminal or reorder text.
 func (c *Chat) Answer(shown string) *Answer {
 	a := &Answer{
-		chat: c, shown: shown, composer: newComposer(), titles: map[string]string{},
+		chat: c, shown: tools.WithoutControls(tools.StripControl(shown)), composer: newComposer(), titles: map[string]string{},
 		wake: make(chan struct{}, 1), flushes: make(chan chan struct{}), stop: make(chan struct{}),
 		over: make(chan struct{}), late: make(chan struct{}), done: make(chan struct{}),
 	}
