@@ -26,8 +26,8 @@ type Options struct {
 	Environ func(ctx context.Context, roots []string) []string
 	// Transcript writes the log of a session to a file and returns its path. It may be nil.
 	Transcript func(ctx context.Context, sessionID string) (path string, err error)
-	// StartLimit is the time limit of a plugin's initialize; 0: 5 seconds. Tests on a busy machine
-	// allow more.
+	// StartLimit is the time limit of a plugin's initialize; 0: a minute. A plugin that does nothing
+	// has 5 seconds.
 	StartLimit time.Duration
 }
 

@@ -34,7 +34,7 @@ type bed struct {
 func newBed(t *testing.T) *bed {
 	t.Helper()
 	b := &bed{t: t, home: filepath.Join(t.TempDir(), ".hermes"), work: t.TempDir()}
-	b.options = plugins.Options{StartLimit: time.Minute, Home: b.home, Environ: func(context.Context, []string) []string {
+	b.options = plugins.Options{Home: b.home, Environ: func(context.Context, []string) []string {
 		return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME")}
 	}}
 	b.settings.Entries = map[string]any{}
@@ -908,5 +908,26 @@ func TestCause(t *testing.T) {
 	b.add("p", map[string]string{"plugin.yaml": "name: p\npermissions: 7\n"})
 	if _, err := plugins.Load(filepath.Join(plugins.Dir(b.home), "p")); err == nil || !strings.HasPrefix(err.Error(), "plugin.yaml:2: ") || strings.Contains(err.Error(), "\n") {
 		t.Error(err)
+	}
+}
+
+// A plugin may take long to initialize if it works, and has five seconds if it does not.
+func TestSlowInitialize(t *testing.T) {
+	t.Parallel()
+	testneed.Extra(t)
+	b := newBed(t)
+	for _, c := range []struct{ name, body, want string }{
+		{"works", `end=$(($(date +%s)+9)); while [ $(date +%s) -lt $end ]; do :; done; read line; echo '{"jsonrpc":"2.0","id":1,"result":{}}'; cat >/dev/null`, ""},
+		{"waits for nothing", `sleep 1000`, "no answer to initialize, and no work on it for 5s"},
+	} {
+		b.add("p", map[string]string{"plugin.yaml": "name: p\ncommand: [./run]\n", "run": "#!/bin/sh\n" + c.body + "\n"})
+		p, err := plugins.Load(filepath.Join(plugins.Dir(b.home), "p"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = plugins.Initialize(t.Context(), b.options, p, nil, getenv)
+		if c.want == "" && err != nil || c.want != "" && (err == nil || err.Error() != c.want) {
+			t.Errorf("%s: %v", c.name, err)
+		}
 	}
 }

@@ -24,7 +24,8 @@ import (
 
 // Limits of a plugin's process.
 const (
-	startLimit   = 5 * time.Second   // for initialize, see [Options]
+	idleLimit    = 5 * time.Second   // without work in initialize, see [process.idle]
+	startLimit   = 60 * time.Second  // for initialize, see [Options]
 	toolLimit    = 120 * time.Second // for a tool and a slash command
 	grace        = 200 * time.Millisecond
 	largestLine  = 16 << 20         // bytes of a message
@@ -88,11 +89,33 @@ func start(ctx context.Context, p Plugin, cmd proc.Cmd, limit time.Duration, ini
 	}()
 	ctx, stop := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no answer to initialize within %v", limit))
 	defer stop()
+	ctx, idle := context.WithCancelCause(ctx)
+	defer idle(nil)
+	go x.idle(ctx, func() { idle(fmt.Errorf("no answer to initialize, and no work on it for %v", idleLimit)) })
 	if err := x.call(ctx, "initialize", init, &x.offer, &call{ctx: ctx}); err != nil {
 		x.close()
 		return nil, err
 	}
 	return x, nil
+}
+
+// idle calls over if the plugin does nothing for idleLimit: none of its processes uses the
+// processor, waits for it, or waits for a disk. A busy machine only delays a plugin, and so does a
+// large library that it loads. Where the system does not tell, any time counts.
+func (x *process) idle(ctx context.Context, over func()) {
+	const pause = idleLimit / 20
+	var before uint64
+	for left := idleLimit; left > 0; left -= pause {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(pause):
+		}
+		if ticks, waits, ok := x.Work(); ok && (waits || ticks != before) {
+			before, left = ticks, idleLimit+pause
+		}
+	}
+	over()
 }
 
 type nothing struct{}

@@ -585,6 +585,8 @@ func (w *worker) outdated() {
 	w.holder.stale = true
 }
 
+func (w *worker) root() int { return w.holder.process.owner.root() }
+
 // wait gives the worker back. Unless settled is set, wait waits for the end of the worker and its
 // descendants.
 func (w *worker) wait(settled bool) error {

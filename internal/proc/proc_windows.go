@@ -147,6 +147,9 @@ func (p *Process) Wait() (Exit, error) {
 // Done is closed when nothing of the child is left.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
+// Work returns false for ok: the work of the descendants is not known.
+func (p *Process) Work() (ticks uint64, waits, ok bool) { return 0, false, false }
+
 // Pid is the child's process id.
 func (p *Process) Pid() int { return p.cmd.Process.Pid }
 

@@ -104,6 +104,7 @@ type owner interface {
 	outdated() // no other child is to start where it is
 	// sweep ends the known processes of a child after its owner was killed.
 	sweep(child int)
+	root() int // the process id of the supervisor or holder; its descendants include the child's
 }
 
 // errStale is a holder's answer: its mounts have changed.
@@ -219,6 +220,8 @@ func (s supervised) wait(bool) error {
 
 // outdated does nothing: there is no other child.
 func (s supervised) outdated() {}
+
+func (s supervised) root() int { return s.process.Pid }
 
 // sweep kills the child's group; other processes cannot be found.
 func (s supervised) sweep(child int) {
@@ -388,6 +391,11 @@ func (p *Process) Wait() (Exit, error) {
 
 // Done is closed when nothing of the child is left.
 func (p *Process) Done() <-chan struct{} { return p.done }
+
+// Work returns the processor time that the child, its descendants and what shares its sandbox have
+// used, in the system's ticks, and whether one of them is ready to run or waits for a disk. If the
+// system does not tell, ok is false.
+func (p *Process) Work() (ticks uint64, waits, ok bool) { return processes.Work(p.owner.root()) }
 
 // Pid is the child's process id.
 func (p *Process) Pid() int { return p.pid }

@@ -15,7 +15,7 @@ const longestRun = 64
 // reaches it, also none of another session. Where commands share the folder for temporary files
 // (Landlock, macOS), it lies in Hermes' home, unless commands can write there or its path is too
 // long. kind is a part of its name. The nil Box makes a temporary folder.
-func (b *Box) MakeFolder(ctx context.Context, kind string) (*scratch.Dir, error) {
+func MakeFolder(ctx context.Context, b *Box, kind string) (*scratch.Dir, error) {
 	if b.off() || b.cfg.HermesHome == "" {
 		return scratch.Make(kind)
 	}

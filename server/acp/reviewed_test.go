@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/hermes-ls/hermes-ls/agent/model/fakemodel"
 	"github.com/hermes-ls/hermes-ls/extensions/plugins"
@@ -80,7 +79,6 @@ func enablePlugin(t *testing.T, home, text string) {
 		t.Fatal(err)
 	}
 	options := app.PluginOptions(home)
-	options.StartLimit = time.Minute // the machine may be busy
 	offer, err := plugins.Initialize(t.Context(), options, p, nil, os.Getenv)
 	if err != nil {
 		t.Fatal(err)

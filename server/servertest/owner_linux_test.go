@@ -364,7 +364,7 @@ func addPlugin(t *testing.T, home string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	options := plugins.Options{StartLimit: time.Minute, Home: home, Environ: func(context.Context, []string) []string { return os.Environ() }}
+	options := plugins.Options{Home: home, Environ: func(context.Context, []string) []string { return os.Environ() }}
 	offer, err := plugins.Initialize(t.Context(), options, p, nil, os.Getenv)
 	if err != nil {
 		t.Fatal(err)

@@ -393,7 +393,7 @@ func newDump(ctx context.Context, box *sandbox.Box, held bool) (d dump, err erro
 			return d, nil
 		}
 	}
-	if d.dir, err = box.MakeFolder(ctx, "shell"); err != nil {
+	if d.dir, err = sandbox.MakeFolder(ctx, box, "shell"); err != nil {
 		return dump{}, fmt.Errorf("making a folder for the shell's state: %w", err)
 	}
 	d.path = d.dir.Path("state")

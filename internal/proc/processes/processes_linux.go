@@ -24,6 +24,26 @@ func Below(root int) []Process {
 	return found
 }
 
+// Work returns the processor time that a process and its descendants have used, in the system's
+// ticks, and whether one of them is ready to run or waits for a disk. If the process is gone, ok is
+// false.
+func Work(root int) (ticks uint64, waits, ok bool) {
+	buf := make([]byte, 512)
+	for _, p := range append(Below(root), Process{PID: root}) {
+		fields := fieldsOf(p.PID, buf)
+		if len(fields) < 13 {
+			continue // it has just ended
+		}
+		ok = ok || p.PID == root
+		waits = waits || fields[0][0] == 'R' || fields[0][0] == 'D'
+		for _, field := range fields[11:13] { // in user mode and in the kernel
+			n, _ := strconv.ParseUint(string(field), 10, 64)
+			ticks += n
+		}
+	}
+	return ticks, waits, ok
+}
+
 // All lists the processes of the system, or of our process namespace.
 func All() (all []Process) {
 	dir, err := os.Open("/proc")
@@ -43,23 +63,29 @@ func All() (all []Process) {
 	return all
 }
 
-// stat reads /proc/PID/stat: "pid (name) state parent group …", where the name
-// may hold anything. Zombies are left out, they only wait to be collected.
+// stat reads a process. Zombies are left out, they only wait to be collected.
 func stat(pid int, buf []byte) (Process, bool) {
-	fd, err := unix.Open("/proc/"+strconv.Itoa(pid)+"/stat", unix.O_RDONLY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return Process{}, false
-	}
-	n, err := unix.Read(fd, buf)
-	unix.Close(fd) // only read
-	if err != nil || n <= 0 {
-		return Process{}, false
-	}
-	fields := bytes.Fields(buf[bytes.LastIndexByte(buf[:n], ')')+1 : n])
+	fields := fieldsOf(pid, buf)
 	if len(fields) < 3 || fields[0][0] == 'Z' || fields[0][0] == 'X' {
 		return Process{}, false
 	}
 	parent, _ := strconv.Atoi(string(fields[1]))
 	group, _ := strconv.Atoi(string(fields[2]))
 	return Process{PID: pid, Parent: parent, Group: group}, true
+}
+
+// fieldsOf reads /proc/PID/stat: "pid (name) state parent group …", where the name may hold
+// anything. It returns the fields from the state on, which are valid until buf is used again. If
+// the process is gone, it returns nil.
+func fieldsOf(pid int, buf []byte) [][]byte {
+	fd, err := unix.Open("/proc/"+strconv.Itoa(pid)+"/stat", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil
+	}
+	n, err := unix.Read(fd, buf)
+	unix.Close(fd) // only read
+	if err != nil || n <= 0 {
+		return nil
+	}
+	return bytes.Fields(buf[bytes.LastIndexByte(buf[:n], ')')+1 : n])
 }
