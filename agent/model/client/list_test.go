@@ -37,8 +37,8 @@ func TestList(t *testing.T) {
 		"chat without the version": {openai.API{}, "custom", "", "Authorization: Bearer k", map[string]string{"/v1/models": `{"data":[{"id":"a"}]}`}, []client.Listed{{ID: "a"}}},
 		"openrouter": {openai.API{}, "openrouter", "/api/v1", "Authorization: Bearer k", map[string]string{
 			"/api/v1/models": `{"data":[{"id":"x/a","context_length":200000,"pricing":{"prompt":"0.000003","completion":"0.000015","input_cache_read":"0.0000003"},"architecture":{"input_modalities":["text","image"]}},
-				{"id":"x/b","architecture":{"input_modalities":["text"]}}]}`,
-		}, []client.Listed{{ID: "x/a", Window: 200000, Images: &yes, Price: &client.Price{Input: 3, Output: 15, CacheRead: 0.3}}, {ID: "x/b", Images: &no}}},
+				{"id":"x/b","architecture":{"input_modalities":["text"]}},{"id":"x/c","pricing":{"prompt":"NaN","completion":"-1","input_cache_read":"Inf"}}]}`,
+		}, []client.Listed{{ID: "x/a", Window: 200000, Images: &yes, Price: &client.Price{Input: 3, Output: 15, CacheRead: 0.3}}, {ID: "x/b", Images: &no}, {ID: "x/c"}}},
 		"responses": {responses.API{}, "openai", "/v1", "Authorization: Bearer k", map[string]string{"/v1/models": `{"data":[{"id":"gpt-5","object":"model"}]}`}, []client.Listed{{ID: "gpt-5"}}},
 		"azure":     {responses.API{}, "azure", "/openai/v1", "Api-Key: k", map[string]string{"/openai/v1/models": `{"data":[{"id":"gpt-5"}]}`}, []client.Listed{{ID: "gpt-5"}}},
 		"messages": {messages.API{}, "anthropic", "", "X-Api-Key: k", map[string]string{

@@ -302,10 +302,10 @@ func (l *listed) metadata() metadata {
 }
 
 // dollars converts a price per token to a price per million tokens. If v is not a price,
-// it returns 0.
+// it returns 0: with an amount that is no number, no limit of spending would be reached.
 func dollars(v any) float64 {
 	n, err := strconv.ParseFloat(fmt.Sprint(v), 64)
-	if err != nil || n < 0 {
+	if err != nil || !(n >= 0 && n <= 1) {
 		return 0
 	}
 	return n * 1e6

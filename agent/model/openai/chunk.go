@@ -89,7 +89,7 @@ func (u *usage) tokens() *model.Usage {
 		Reasoning:   tokens(u.CompletionDetails.Reasoning),
 		CachedRead:  tokens(u.PromptDetails.Cached, u.CacheHit, u.CacheRead, u.Cached),
 		CachedWrite: tokens(u.PromptDetails.CacheWrite, u.CacheCreation),
-		Cost:        u.Cost,
+		Cost:        dollars(u.Cost),
 	}
 }
 
@@ -99,6 +99,18 @@ const mostTokens = 1 << 40
 // tokens returns the largest of several counts, between 0 and mostTokens. Endpoints use
 // different names for the same count.
 func tokens(counts ...int) int { return min(max(slices.Max(counts), 0), mostTokens) }
+
+// mostDollars is the highest accepted cost of a response.
+const mostDollars = 1e6
+
+// dollars returns the cost of a response, or 0 if it is none: a negative one would lower what the
+// user has spent, and so lift the limits of spending.
+func dollars(cost float64) float64 {
+	if cost < 0 || cost > mostDollars {
+		return 0
+	}
+	return cost
+}
 
 // decoder converts chunks to deltas.
 type decoder struct {

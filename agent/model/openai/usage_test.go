@@ -20,3 +20,17 @@ func TestTokens(t *testing.T) {
 		t.Errorf("the sum of a million requests is %d", sum)
 	}
 }
+
+// A cost that is none does not change what counts as spent.
+func TestCost(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]float64{`{"cost":0.25}`: 0.25, `{"cost":-1000}`: 0, `{"cost":1e300}`: 0, `{}`: 0} {
+		var u usage
+		if err := json.Unmarshal([]byte(text), &u); err != nil {
+			t.Fatal(err)
+		}
+		if got := u.tokens().Cost; got != want {
+			t.Errorf("%s: %v, want %v", text, got, want)
+		}
+	}
+}
