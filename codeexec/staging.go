@@ -26,7 +26,7 @@ type staging struct {
 // newStaging makes a staging directory that only the script's sandbox reaches. If the server dies,
 // the directory is removed.
 func newStaging(ctx context.Context, box *sandbox.Box) (*staging, error) {
-	dir, err := sandbox.MakeFolder(ctx, box, "exec")
+	dir, err := sandbox.Private{Box: box, Kind: "exec"}.Make(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("making a directory for the script: %w", err)
 	}

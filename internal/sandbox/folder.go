@@ -11,11 +11,17 @@ import (
 // longestRun is the longest folder in which the path of a script's socket has room.
 const longestRun = 64
 
-// MakeFolder makes a private folder for files of one command, such as a script. No other command
-// reaches it, also none of another session. Where commands share the folder for temporary files
-// (Landlock, macOS), it lies in Hermes' home, unless commands can write there or its path is too
-// long. kind is a part of its name. The nil Box makes a temporary folder.
-func MakeFolder(ctx context.Context, b *Box, kind string) (*scratch.Dir, error) {
+// Private is a folder for files of one command, such as a script. No other command reaches it, also
+// none of another session.
+type Private struct {
+	Box  *Box   // of the command; nil: none
+	Kind string // a part of its name
+}
+
+// Make makes the folder. Where commands share the folder for temporary files (Landlock, macOS), it
+// lies in Hermes' home, unless commands can write there or its path is too long.
+func (p Private) Make(ctx context.Context) (*scratch.Dir, error) {
+	b, kind := p.Box, p.Kind
 	if b.off() || b.cfg.HermesHome == "" {
 		return scratch.Make(kind)
 	}

@@ -18,7 +18,7 @@ func TestFoldersOfOneCommand(t *testing.T) {
 				Mode: WorkspaceWrite, Network: true, Roots: func() []string { return []string{v.out} }, Home: v.home, HermesHome: v.hermes, Environ: v.box.cfg.Environ, Mechanism: &m,
 			})
 			t.Cleanup(other.Close)
-			dir, err := MakeFolder(t.Context(), other, "exec")
+			dir, err := Private{other, "exec"}.Make(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -393,7 +393,8 @@ func newDump(ctx context.Context, box *sandbox.Box, held bool) (d dump, err erro
 			return d, nil
 		}
 	}
-	if d.dir, err = sandbox.MakeFolder(ctx, box, "shell"); err != nil {
+	private := sandbox.Private{Box: box, Kind: "shell"}
+	if d.dir, err = private.Make(ctx); err != nil {
 		return dump{}, fmt.Errorf("making a folder for the shell's state: %w", err)
 	}
 	d.path = d.dir.Path("state")
