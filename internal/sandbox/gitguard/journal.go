@@ -29,6 +29,7 @@ type journal struct {
 type reviewed struct {
 	Roots []string          `json:"roots"`
 	Items map[string]string `json:"items"`
+	Taken []string          `json:"taken,omitempty"` // folders whose changes another session reviews
 }
 
 // journalLimit bounds the size of a journal.
@@ -135,7 +136,7 @@ func (j *journal) write(items map[string]string) {
 	if j == nil || maps.Equal(j.last, items) && j.last != nil {
 		return
 	}
-	if (reviewed{j.roots, items}).save(j.path) == nil {
+	if (reviewed{Roots: j.roots, Items: items}).save(j.path) == nil {
 		j.last = maps.Clone(items)
 	}
 }

@@ -45,6 +45,10 @@ func moveJournal(home, path string, lock *os.File, m folderpath.Move) (moved boo
 		to, below := m.Below(root)
 		next.Roots, moved = append(next.Roots, to), moved || below
 	}
+	for _, dir := range kept.Taken {
+		to, _ := m.Below(dir)
+		next.Taken = append(next.Taken, to)
+	}
 	if !moved {
 		return false, nil
 	}

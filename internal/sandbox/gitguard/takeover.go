@@ -57,8 +57,8 @@ func takeOne(path string, lock *os.File, s *Scene, own bool) (kept reviewed, ok 
 		os.Remove(filepath.Dir(path)) // another server may use it
 		return kept, ok
 	}
-	rest := reviewed{Roots: kept.Roots, Items: maps.Clone(kept.Items)}
-	for key, value := range s.items {
+	rest := reviewed{Roots: kept.Roots, Items: maps.Clone(kept.Items), Taken: append(slices.Clone(kept.Taken), s.roots...)}
+	for key, value := range s.items { // also of a repository above the folders
 		if kept.covers(key) {
 			rest.Items[key] = value
 		}
@@ -67,19 +67,21 @@ func takeOne(path string, lock *os.File, s *Scene, own bool) (kept reviewed, ok 
 	return kept, true
 }
 
-// covers reports whether an item was looked at by the server that wrote the journal.
+// covers reports whether an item was looked at by the server that wrote the journal, and its
+// changes are still to be reviewed.
 func (r reviewed) covers(key string) bool {
-	if _, ok := r.Items[key]; ok {
-		return true
-	}
 	_, path, _ := parts(key)
-	return fspath.UnderAny(path, r.Roots)
+	if fspath.UnderAny(path, r.Taken) {
+		return false
+	}
+	_, known := r.Items[key]
+	return known || fspath.UnderAny(path, r.Roots)
 }
 
 // differs reports whether s contains an item that has changed since the review.
 func (r reviewed) differs(s *Scene) bool {
 	for key, value := range s.items {
-		if before, ok := r.Items[key]; r.covers(key) && (!ok || before != value) {
+		if before, ok := r.Items[key]; (!ok || before != value) && r.covers(key) {
 			return true
 		}
 	}
