@@ -47,9 +47,6 @@ var (
 	job       = prompt{"The tests fail (`python3 -m unittest`). Find out why, fix the code, and run them again.", "job.jsonl"}
 )
 
-// prompts is the number of prompts that the user sees.
-const prompts = 4
-
 // Options of a run.
 type Options struct {
 	Binary string    // the server

@@ -8,6 +8,9 @@ import (
 	"time"
 )
 
+// prompts is the number of prompts that the user sees.
+const prompts = 4
+
 // screen writes to the terminal. Text is written in pieces, everything else on separate lines.
 type screen struct {
 	mu    sync.Mutex
