@@ -25,7 +25,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
-const testTimeout = time.Minute
+const testTimeout = 3 * time.Minute
 
 type nothing struct{}
 
