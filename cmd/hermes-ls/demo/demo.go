@@ -67,7 +67,7 @@ func Run(ctx context.Context, o Options) error {
 		return fmt.Errorf("writing the demo project: %w", err)
 	}
 	began := time.Now()
-	s := newScreen(o.Out, o.Color, o.Pace)
+	s := newScreen(o.Out, o.Color, o.Pace, prompts)
 	s.lines("The demo has " + strconv.Itoa(prompts) + " prompts and takes about 15 seconds: offline, in a temporary directory.")
 	if failed, _ := runTests(ctx, folder); !failed {
 		return errors.New("the demo project's tests do not fail before the demo; is python3 there? `hermes-ls doctor` tells")

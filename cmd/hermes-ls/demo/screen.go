@@ -19,11 +19,13 @@ type screen struct {
 	pace  time.Duration
 	open  bool // the last line is not complete
 	muted bool
-	asked int // prompts
+	asked int // prompts, of all
+	all   int
 }
 
-func newScreen(out io.Writer, color bool, pace time.Duration) *screen {
-	return &screen{out: out, color: color, pace: pace}
+// newScreen returns the screen of a demo with this number of prompts.
+func newScreen(out io.Writer, color bool, pace time.Duration, prompts int) *screen {
+	return &screen{out: out, color: color, pace: pace, all: prompts}
 }
 
 const (
@@ -68,7 +70,7 @@ func (s *screen) heading(format string, args ...any) {
 // prompt shows a prompt with its number.
 func (s *screen) prompt(text string) {
 	s.asked++
-	s.line("\n" + s.paint(faint, fmt.Sprintf("%d of %d ", s.asked, prompts)) + s.paint(blue, "› "+text))
+	s.line("\n" + s.paint(faint, fmt.Sprintf("%d of %d ", s.asked, s.all)) + s.paint(blue, "› "+text))
 }
 
 func (s *screen) lines(text string) { s.line(strings.TrimRight(text, "\n")) }

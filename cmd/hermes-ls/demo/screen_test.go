@@ -9,7 +9,7 @@ import (
 func TestProgress(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
-	s := newScreen(&out, false, 0)
+	s := newScreen(&out, false, 0, 4)
 	s.prompt("first")
 	s.mute(true)
 	s.lines("not shown")
