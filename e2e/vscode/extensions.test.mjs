@@ -6,7 +6,7 @@ import path from "node:path";
 import { after, before } from "node:test";
 
 import { open } from "./host.mjs";
-import { script, stepsOf } from "./steps.mjs";
+import { script, stepsOf, until } from "./steps.mjs";
 
 const dir = fs.mkdtempSync(path.join(os.tmpdir(), "hermes-extensions-"));
 // A server with one tool, in the protocol's own lines.
@@ -105,6 +105,7 @@ step("the palette adds an MCP server, and says what is wrong with one", async ()
   await editor.answer("hermes-no-such-program");
   const failed = await editor.toast("missing is added, but it cannot be connected: cannot start hermes-no-such-program");
   await editor.shot("mcp-add");
+  await editor.notification("Adding missing").waitFor({ state: "detached" }); // VS Code shows at most three in 800 ms
   await editor.press(failed, "Remove Server");
   await editor.notification("missing is removed.").waitFor();
 });
@@ -129,7 +130,7 @@ step("the palette shows the usage and exports the session", async () => {
   await editor.chat.locator("article.answer").filter({ hasText: /session/i }).last().waitFor();
   await editor.run("Hermes: Export Session…");
   const name = editor.page.locator(".quick-input-widget input").first();
-  await name.waitFor();
+  await until("the dialog to propose a name", async () => (await name.inputValue()).endsWith(".jsonl"));
   const to = path.join(editor.dir, "ws/exported.jsonl");
   await name.fill(to);
   await name.press("Enter");
