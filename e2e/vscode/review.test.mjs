@@ -89,3 +89,28 @@ step("they wait after the window was reloaded: one is accepted by its lens, and 
   await changes();
   assert.equal(editor.read("b.txt"), "two\n");
 });
+
+step("a turn whose checkpoint cannot be written is listed with the reason: it can be accepted, and not reverted", async () => {
+  const sessions = path.join(editor.dir, "hermes/checkpoints/sessions");
+  await editor.openChat();
+  await editor.run("Hermes: New Session");
+  await editor.chat.locator("article.answer").first().waitFor({ state: "detached" });
+  const known = new Set(fs.readdirSync(sessions));
+  await write("Third turn", "a.txt");
+  const [session] = fs.readdirSync(sessions).filter((name) => !known.has(name));
+  fs.renameSync(path.join(sessions, session), path.join(sessions, `../${session}`));
+  fs.writeFileSync(path.join(sessions, session), ""); // a file is in the way
+  await write("Fourth turn", "c.txt");
+  fs.rmSync(path.join(sessions, session));
+  fs.renameSync(path.join(sessions, `../${session}`), path.join(sessions, session));
+  await editor.run("Hermes Lists: Focus on Changes View");
+  const missed = row("Fourth turn").filter({ hasText: "cannot be reverted: " });
+  await editor.unfold(missed);
+  await row("c.txt").waitFor();
+  await missed.hover();
+  await missed.getByRole("button", { name: /^Accept/ }).waitFor();
+  assert.equal(await missed.getByRole("button", { name: /^Revert/ }).count(), 0);
+  await editor.shot("review-missed");
+  await editor.act(missed, /^Accept/, row("Fourth turn"), "detached");
+  assert.equal(editor.read("c.txt"), "two\n");
+});
