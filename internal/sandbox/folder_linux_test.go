@@ -14,9 +14,15 @@ func TestFoldersOfOneCommand(t *testing.T) {
 		t.Run(m.letter(WorkspaceWrite), func(t *testing.T) {
 			t.Parallel()
 			v := newVictim(t, m, WorkspaceWrite, true)
+			sockets := v.box.sockets
+			v.hermes = filepath.Join(v.base, "h") // a longer path has no room for a socket
+			v.box = New(Config{Mode: WorkspaceWrite, Network: true, Roots: v.box.cfg.Roots, Home: v.home, HermesHome: v.hermes, Environ: v.box.cfg.Environ, Mechanism: &m})
+			v.box.sockets = sockets
+			t.Cleanup(v.box.Close)
 			other := New(Config{
 				Mode: WorkspaceWrite, Network: true, Roots: func() []string { return []string{v.out} }, Home: v.home, HermesHome: v.hermes, Environ: v.box.cfg.Environ, Mechanism: &m,
 			})
+			other.sockets = sockets
 			t.Cleanup(other.Close)
 			dir, err := Private{other, "exec"}.Make(t.Context())
 			if err != nil {
@@ -34,7 +40,7 @@ func TestFoldersOfOneCommand(t *testing.T) {
 			if _, err := os.Lstat(dir.Path("new")); err == nil {
 				t.Error("a file was made in it")
 			}
-			if m.Kind == Landlock && !strings.HasPrefix(dir.Path(), filepath.Join(v.hermes, "run")) && len(v.hermes) < longestRun-4 {
+			if m.Kind == Landlock && !strings.HasPrefix(dir.Path(), filepath.Join(v.hermes, "run")) {
 				t.Errorf("it is %s", dir.Path())
 			}
 		})
