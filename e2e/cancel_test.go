@@ -78,7 +78,7 @@ func TestNeovimCancelsBackground(t *testing.T) {
 			p.wait("● idle", "✗ Subagent: Wait for go", "> Cancelled.")
 			write(t, filepath.Join(b.workspace, "go"), "")
 			p.send("And now?", `[{"text":"Nothing goes on."}]`)
-			p.wait("Nothing goes on.", "● idle")
+			p.ended("And now?", "Nothing goes on.")
 			if text := p.text(); b.has("went-on") || strings.Contains(text, "Hermes continues with") {
 				t.Errorf("it went on:\n%s", text)
 			}

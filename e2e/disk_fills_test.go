@@ -43,11 +43,11 @@ func onSmallDisk(t *testing.T, b *bed, folder, size string) smallDisk {
 	}
 	pid := holder.Process.Pid
 	server := filepath.Join(filepath.Dir(b.home), "server")
-	write(t, server, fmt.Sprintf("#!/bin/sh\nexec nsenter --target=%d --user --mount --preserve-credentials --wd=%q %q \"$@\"\n", pid, b.workspace, b.binary))
+	write(t, server, fmt.Sprintf("#!/bin/sh\nexec nsenter --target=%d --user --mount --preserve-credentials --wd=%q %q \"$@\"\n", pid, b.workspace, b.link))
 	if err := os.Chmod(server, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	b.binary = server
+	b.binary, b.server = server, server
 	return smallDisk{t, filepath.Join("/proc", fmt.Sprint(pid), "root", mount)}
 }
 

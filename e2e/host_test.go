@@ -29,7 +29,8 @@ func root(t *testing.T) string {
 // bed is a test's environment: a home with the embedded model, and a workspace.
 type bed struct {
 	binary, home, workspace string
-	link                    string // to binary; the name that hosts start, of this test alone
+	link                    string // to the program, of this test alone
+	server                  string // what hosts start; its command line has link
 	report                  string // where the host writes its report, as JSON
 }
 
@@ -49,6 +50,7 @@ func newBed(t *testing.T, files map[string]string) bed {
 	if _, err := os.Stat(b.binary); err != nil {
 		t.Fatalf("the program is not built: %v; run `make build`", err)
 	}
+	b.server = b.link
 	if err := os.Mkdir(filepath.Dir(b.link), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +96,7 @@ func (b bed) environ() []string {
 	return append(os.Environ(),
 		"HOME="+filepath.Dir(b.home), "XDG_CONFIG_HOME="+b.home+"/xdg", "XDG_DATA_HOME="+b.home+"/xdg",
 		"XDG_STATE_HOME="+b.home+"/xdg", "XDG_CACHE_HOME="+b.home+"/xdg",
-		"HERMES_HOME="+b.home, "HERMES_BIN="+b.link, "HERMES_WS="+b.workspace, "HERMES_REPORT="+b.report)
+		"HERMES_HOME="+b.home, "HERMES_BIN="+b.server, "HERMES_WS="+b.workspace, "HERMES_REPORT="+b.report)
 }
 
 // run starts a host and waits for its end; the host's own words are shown on failure.

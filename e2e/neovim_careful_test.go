@@ -31,7 +31,7 @@ func TestNeovimCareful(t *testing.T) {
 			p.line("4")
 			p.wait("Why not?")
 			p.line("the sign is right")
-			p.wait("I see.", "● idle")
+			p.ended("Mend total", "I see.")
 			text, err := os.ReadFile(filepath.Join(b.workspace, "shop.py"))
 			if err != nil || !strings.Contains(string(text), "return a - b") {
 				t.Errorf("the file has %q, %v", text, err)

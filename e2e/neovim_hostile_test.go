@@ -57,7 +57,7 @@ func TestNeovimNestedBlocks(t *testing.T) {
 			before := answers()
 			p.send("Say it", `[{"text":"Before: `+strings.Repeat("x", 20)+`\n\n`+strings.Repeat(open, 300)+`deep\n\nAll is said."}]`)
 			p.until("the answer", func() bool { return answers() != before })
-			p.wait("All is said.", "● idle")
+			p.ended("Say it", "All is said.")
 			p.eval("execute('redraw!')")
 			p.line(":Hermes transcript")
 			p.until("the transcript", func() bool { return p.eval("&filetype") == "markdown" })
@@ -80,7 +80,7 @@ func TestNeovimFileBecomesPipe(t *testing.T) {
 		if strings.Contains(p.text(), "may it do this?") {
 			p.line("1")
 		}
-		p.wait("It is a pipe.", "● idle")
+		p.ended("Replace it", "It is a pipe.")
 		if got := p.eval("getbufvar('shop.py', '&autoread')"); got != "0" {
 			t.Errorf("autoread of the buffer is %s, so Neovim reads the pipe when it gets the focus", got)
 		}
@@ -94,6 +94,6 @@ func TestNeovimLongQuestion(t *testing.T) {
 		p.send("Remove it", `[{"call":{"name":"terminal","args":{"command":"rm -rf /tmp/zz; `+strings.Repeat("echo aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa; ", 60)+`rm -rf MARK"}}}]`, `[{"text":"Asked."}]`)
 		p.wait("rm -rf MARK", "4: Deny")
 		p.line("4")
-		p.wait("Asked.", "● idle")
+		p.ended("Remove it", "Asked.")
 	})
 }

@@ -83,7 +83,7 @@ func TestNeovimKeptFiles(t *testing.T) {
 func (p *plugin) ended(prompt, words string) {
 	p.t.Helper()
 	p.until("the end of the turn", func() bool {
-		shown := since(p.chatText(), prompt)
+		shown := since(p.chatText(), "\n"+prompt+"\n")
 		return strings.Contains(shown, "\n"+words) && strings.HasSuffix(strings.TrimSpace(shown), "## You")
 	})
 }

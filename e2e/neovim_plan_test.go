@@ -32,7 +32,7 @@ func TestNeovimPlan(t *testing.T) {
 	p.send("Go on", plan, write, `[{"text":"They are written."}]`)
 	p.wait("1: Start with approvals")
 	p.line("1")
-	p.wait("They are written.", "● idle")
+	p.ended("Go on", "They are written.")
 	if _, err := os.Stat(written); err != nil {
 		t.Errorf("the approved plan was not carried out: %v", err)
 	}

@@ -43,7 +43,7 @@ func TestNeovimSavesEdits(t *testing.T) {
 				`[{"call":{"name":"terminal","args":{"command":"grep -c 'a + b' shop.py && sed -i 's/total/sum_of/' shop.py"}}}]`,
 				`[{"call":{"name":"patch","args":{"path":"shop.py","old_string":"return a + b","new_string":"return b + a"}}}]`,
 				`[{"text":"First is done."}]`)
-			p.wait("First is done.", "● idle")
+			p.ended("one", "First is done.")
 			if got := disk(); !strings.Contains(got, "sum_of") || !strings.Contains(got, "b + a") || modified() != "0" {
 				t.Errorf("the disk has %q, the buffer %q, modified %s", got, buffer(), modified())
 			}
@@ -52,7 +52,7 @@ func TestNeovimSavesEdits(t *testing.T) {
 			p.send("two",
 				`[{"call":{"name":"patch","args":{"path":"shop.py","old_string":"return b + a","new_string":"return a * b"}}}]`,
 				`[{"text":"Second is done."}]`)
-			p.wait("Second is done.", "● idle")
+			p.ended("two", "Second is done.")
 			if got := disk(); !strings.Contains(got, "added") || !strings.Contains(got, "a * b") || modified() != "0" {
 				t.Errorf("the disk has %q, the buffer %q, modified %s", got, buffer(), modified())
 			}
@@ -63,7 +63,7 @@ func TestNeovimSavesEdits(t *testing.T) {
 			p.send("three",
 				`[{"call":{"name":"patch","args":{"path":"shop.py","old_string":"return a * b","new_string":"return a / b"}}}]`,
 				`[{"text":"Third is done."}]`)
-			p.wait("Third is done.", "● idle")
+			p.ended("three", "Third is done.")
 			if disk() != before || modified() != "1" || !strings.Contains(buffer(), "a / b") {
 				t.Errorf("the disk has %q, the buffer %q, modified %s", disk(), buffer(), modified())
 			}
