@@ -18,7 +18,7 @@ import (
 func TestStagingOutOfReach(t *testing.T) {
 	t.Parallel()
 	if _, err := landlock.LandlockGetABIVersion(); err != nil {
-		t.Skip("this kernel has no Landlock")
+		testneed.Missing(t, "a Linux kernel with Landlock")
 	}
 	base := "/var/lib"
 	if os.Geteuid() != 0 {

@@ -81,8 +81,7 @@ func TestTokens(t *testing.T) {
 	})
 }
 
-// TestLimit checks a subagent that a limit of the user's stops: its result says so with the reason, and it is not asked for a
-// report.
+// If a limit of the user's stops a subagent, its result has the reason. The subagent is not asked for a report.
 func TestLimit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -180,8 +180,7 @@ func TestRaisedBefore(t *testing.T) {
 	}
 }
 
-// TestCached checks that the part of a request that the endpoint has in its cache counts at that price, until the history is
-// replaced by a shorter one.
+// Input from the endpoint's cache counts at the price of the cache. After a compaction, all input counts at the full price.
 func TestCached(t *testing.T) {
 	t.Parallel()
 	b := newBed(config.Limits{SessionUSD: 0.25}, stop)

@@ -16,8 +16,7 @@ import (
 // as the dead servers with running commands reviewed them. If there was no such server, it returns
 // nil. Unless empty is set, it leaves empty locks: a server may be making the lock.
 //
-// Servers with other folders of the same files count too: a session of a folder finds what was left
-// by one of the folder above.
+// A dead server counts if its folders contain folders of s, or lie in them.
 func takeOver(home string, s *Scene, empty bool) (left map[string]string) {
 	locks, _ := filepath.Glob(filepath.Join(home, "sandbox", "*", "*.lock")) // the pattern is right
 	own := journalDir(home, s.roots)

@@ -2,7 +2,7 @@
 --- only. There is a file for each workspace, which only the user can read: it has text of the workspace.
 local M = {}
 
---- What is left of a change of which the user has accepted a part.
+--- The part of a change that the user has not accepted.
 ---@class hermes.Rest
 ---@field id string the checkpoint
 ---@field before string[] the earlier text with the accepted part
@@ -26,7 +26,7 @@ local function read(root)
   return ok and type(all) == "table" and all or {}
 end
 
---- Writes the rests so that a Neovim that ends meanwhile leaves the earlier ones.
+--- Replaces the file. If Neovim ends during the write, the earlier file stays.
 ---@param root string
 ---@param all table<string, hermes.Rest>
 local function write(root, all)
@@ -47,7 +47,7 @@ local function write(root, all)
   end
 end
 
---- Returns what is left of a change of a file, if the user has accepted a part of it.
+--- Returns the earlier text of a file with the accepted part. If no part of the change is accepted, it returns nil.
 ---@param root string
 ---@param path string
 ---@param checkpoint string
@@ -57,7 +57,7 @@ function M.before(root, path, checkpoint)
   return type(rest) == "table" and rest.id == checkpoint and type(rest.before) == "table" and rest.before or nil
 end
 
---- Keeps what is left of a change; nil: nothing.
+--- Stores the rest of a change. If rest is nil, it removes the stored one.
 ---@param root string
 ---@param path string
 ---@param rest hermes.Rest?

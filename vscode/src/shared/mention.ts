@@ -1,6 +1,6 @@
 // Mentions as texts: @NAME, @"NAME" if the name's word would end before it, and [@NAME](URI) in the log.
 
-/** A name that is one word for the server. Signs that end a sentence are no part of it. */
+/** Matches a name that needs no quotation marks. The server drops a sign at its end that can end a sentence. */
 const plain = /^[^\s"@()]*[^\s"@().,;:!?\]}'`>*]$/;
 
 /** quoted returns a name as a mention or a reference has it. */
