@@ -3,15 +3,16 @@ package client
 import (
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/model/api"
 	"github.com/hermes-ls/hermes-ls/agent/model/gemini"
+	"github.com/hermes-ls/hermes-ls/agent/model/internal/memhttp"
 	"github.com/hermes-ls/hermes-ls/agent/model/messages"
 	"github.com/hermes-ls/hermes-ls/agent/model/openai"
 )
@@ -52,56 +53,57 @@ func TestMetadata(t *testing.T) {
 	for i, tc := range tests {
 		t.Run(fmt.Sprint(i, " ", tc.provider), func(t *testing.T) {
 			t.Parallel()
-			var mu sync.Mutex
-			var asked []string
-			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				what := r.Method + " " + r.URL.Path
-				mu.Lock()
-				asked = append(asked, what)
-				mu.Unlock()
-				if r.Header.Get("Authorization") != "Bearer k1" {
-					t.Errorf("%s without the key", what)
-				}
-				if answer, ok := tc.answers[what]; ok {
-					fmt.Fprint(w, answer)
-				} else if strings.HasSuffix(what, "/chat/completions") {
-					w.Header().Set("Content-Type", "text/event-stream")
-					fmt.Fprint(w, shortReply)
-				} else {
-					http.NotFound(w, r)
-				}
-			}))
-			defer server.Close()
-			m := New(Config{Endpoints: []Endpoint{{API: openai.API{}, Provider: tc.provider, BaseURL: server.URL + "/v1", Model: "m:7b", Keys: []string{"k1"}}}})
-			defer m.Close()
-			say := func(text string) (usage model.Usage) {
-				for d, err := range m.Stream(t.Context(), &model.Request{Messages: []model.Message{model.NewMessage(model.User, text)}}) {
-					if err != nil {
-						t.Fatal(err)
+			synctest.Test(t, func(t *testing.T) {
+				var mu sync.Mutex
+				var asked []string
+				transport := memhttp.Transport(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					what := r.Method + " " + r.URL.Path
+					mu.Lock()
+					asked = append(asked, what)
+					mu.Unlock()
+					if r.Header.Get("Authorization") != "Bearer k1" {
+						t.Errorf("%s without the key", what)
 					}
-					if d.Usage != nil {
-						usage = *d.Usage
+					if answer, ok := tc.answers[what]; ok {
+						fmt.Fprint(w, answer)
+					} else if strings.HasSuffix(what, "/chat/completions") {
+						w.Header().Set("Content-Type", "text/event-stream")
+						fmt.Fprint(w, shortReply)
+					} else {
+						http.NotFound(w, r)
 					}
+				}))
+				m := New(Config{Endpoints: []Endpoint{{API: openai.API{}, Provider: tc.provider, Transport: transport, BaseURL: "http://127.0.0.1/v1", Model: "m:7b", Keys: []string{"k1"}}}})
+				defer m.Close()
+				say := func(text string) (usage model.Usage) {
+					for d, err := range m.Stream(t.Context(), &model.Request{Messages: []model.Message{model.NewMessage(model.User, text)}}) {
+						if err != nil {
+							t.Fatal(err)
+						}
+						if d.Usage != nil {
+							usage = *d.Usage
+						}
+					}
+					return usage
 				}
-				return usage
-			}
-			say("hi")
-			if !slices.Equal(asked, []string{"POST /v1/chat/completions"}) {
-				t.Errorf("a small prompt asked %q", asked)
-			}
-			say(strings.Repeat("long ", 10_000))
-			if got := m.Window(); got != tc.window {
-				t.Errorf("window %d, want %d", got, tc.window)
-			}
-			if got := m.sight(t.Context(), m.endpoints[0]); got != tc.sees || m.Sees(t.Context()) != (got != blind) {
-				t.Errorf("sees %v", got)
-			}
-			if got := say("again").Cost; max(got-tc.cost, tc.cost-got) > 1e-12 {
-				t.Errorf("cost %v, want %v", got, tc.cost)
-			}
-			if n := len(asked); n > 8 {
-				t.Errorf("asked %q", asked)
-			}
+				say("hi")
+				if !slices.Equal(asked, []string{"POST /v1/chat/completions"}) {
+					t.Errorf("a small prompt asked %q", asked)
+				}
+				say(strings.Repeat("long ", 10_000))
+				if got := m.Window(); got != tc.window {
+					t.Errorf("window %d, want %d", got, tc.window)
+				}
+				if got := m.sight(t.Context(), m.endpoints[0]); got != tc.sees || m.Sees(t.Context()) != (got != blind) {
+					t.Errorf("sees %v", got)
+				}
+				if got := say("again").Cost; max(got-tc.cost, tc.cost-got) > 1e-12 {
+					t.Errorf("cost %v, want %v", got, tc.cost)
+				}
+				if n := len(asked); n > 8 {
+					t.Errorf("asked %q", asked)
+				}
+			})
 		})
 	}
 }
@@ -124,23 +126,24 @@ func TestMetadataOfPages(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var asked int
-			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				if r.Header.Get("X-Api-Key")+r.Header.Get("X-Goog-Api-Key") != "k1" || asked == len(tc.pages) {
-					t.Errorf("request %d: %s %v", asked+1, r.URL, r.Header)
-					return
+			synctest.Test(t, func(t *testing.T) {
+				var asked int
+				transport := memhttp.Transport(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					if r.Header.Get("X-Api-Key")+r.Header.Get("X-Goog-Api-Key") != "k1" || asked == len(tc.pages) {
+						t.Errorf("request %d: %s %v", asked+1, r.URL, r.Header)
+						return
+					}
+					fmt.Fprint(w, tc.pages[asked])
+					asked++
+				}))
+				m := New(Config{Endpoints: []Endpoint{{API: tc.api, Transport: transport, BaseURL: "http://127.0.0.1", Model: "m", Keys: []string{"k1"}}}})
+				defer m.Close()
+				for range 2 {
+					if got := m.sight(t.Context(), m.endpoints[0]); got != tc.sees || m.Window() != tc.window {
+						t.Errorf("sees %v, window %d", got, m.Window())
+					}
 				}
-				fmt.Fprint(w, tc.pages[asked])
-				asked++
-			}))
-			defer server.Close()
-			m := New(Config{Endpoints: []Endpoint{{API: tc.api, BaseURL: server.URL, Model: "m", Keys: []string{"k1"}}}})
-			defer m.Close()
-			for range 2 {
-				if got := m.sight(t.Context(), m.endpoints[0]); got != tc.sees || m.Window() != tc.window {
-					t.Errorf("sees %v, window %d", got, m.Window())
-				}
-			}
+			})
 		})
 	}
 }

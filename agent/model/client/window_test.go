@@ -6,13 +6,14 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/model/api"
+	"github.com/hermes-ls/hermes-ls/agent/model/internal/memhttp"
 	"github.com/hermes-ls/hermes-ls/agent/model/messages"
 	"github.com/hermes-ls/hermes-ls/agent/model/openai"
 	"github.com/hermes-ls/hermes-ls/agent/model/responses"
@@ -113,22 +114,23 @@ func TestServedWindow(t *testing.T) {
 		for _, a := range tc.apis {
 			t.Run(name+" "+a.Name(), func(t *testing.T) {
 				t.Parallel()
-				answers := map[string]string{}
-				for path, answer := range tc.answers {
-					answers[path] = answer
-				}
-				server := httptest.NewServer(&served{answers: answers})
-				defer server.Close()
-				m := New(Config{Endpoints: []Endpoint{{API: a, Provider: tc.provider, BaseURL: server.URL + "/v1", Model: "m", Window: tc.window}}})
-				defer m.Close()
-				m.Prepare(t.Context())
-				if got := m.Window(); got != tc.before {
-					t.Errorf("window %d before the first request, want %d", got, tc.before)
-				}
-				_ = ask(t, m, "hi") // only chat gets an answer
-				if got := m.Window(); got != tc.after {
-					t.Errorf("window %d after it, want %d", got, tc.after)
-				}
+				synctest.Test(t, func(t *testing.T) {
+					answers := map[string]string{}
+					for path, answer := range tc.answers {
+						answers[path] = answer
+					}
+					transport := memhttp.Transport(&served{answers: answers})
+					m := New(Config{Endpoints: []Endpoint{{API: a, Provider: tc.provider, Transport: transport, BaseURL: "http://127.0.0.1/v1", Model: "m", Window: tc.window}}})
+					defer m.Close()
+					m.Prepare(t.Context())
+					if got := m.Window(); got != tc.before {
+						t.Errorf("window %d before the first request, want %d", got, tc.before)
+					}
+					_ = ask(t, m, "hi") // only chat gets an answer
+					if got := m.Window(); got != tc.after {
+						t.Errorf("window %d after it, want %d", got, tc.after)
+					}
+				})
 			})
 		}
 	}
@@ -137,49 +139,51 @@ func TestServedWindow(t *testing.T) {
 // TestServerThatLoads checks a server that is still loading its model. It is asked again.
 func TestServerThatLoads(t *testing.T) {
 	t.Parallel()
-	ready := false
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch {
-		case !ready:
-			http.Error(w, `{"error":{"message":"Loading model","code":503}}`, http.StatusServiceUnavailable)
-		case r.URL.Path == "/props":
-			fmt.Fprint(w, `{"default_generation_settings":{"n_ctx":8192}}`)
-		default:
-			http.NotFound(w, r)
+	synctest.Test(t, func(t *testing.T) {
+		ready := false
+		transport := memhttp.Transport(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			switch {
+			case !ready:
+				http.Error(w, `{"error":{"message":"Loading model","code":503}}`, http.StatusServiceUnavailable)
+			case r.URL.Path == "/props":
+				fmt.Fprint(w, `{"default_generation_settings":{"n_ctx":8192}}`)
+			default:
+				http.NotFound(w, r)
+			}
+		}))
+		m := New(Config{Endpoints: []Endpoint{{API: openai.API{}, Provider: "custom", Transport: transport, BaseURL: "http://127.0.0.1/v1", Model: "m"}}})
+		defer m.Close()
+		m.Prepare(t.Context())
+		ready = true
+		m.Prepare(t.Context())
+		if got := m.Window(); got != 8192 {
+			t.Errorf("window %d", got)
 		}
-	}))
-	defer server.Close()
-	m := New(Config{Endpoints: []Endpoint{{API: openai.API{}, Provider: "custom", BaseURL: server.URL + "/v1", Model: "m"}}})
-	defer m.Close()
-	m.Prepare(t.Context())
-	ready = true
-	m.Prepare(t.Context())
-	if got := m.Window(); got != 8192 {
-		t.Errorf("window %d", got)
-	}
+	})
 }
 
 // TestWindowChanges restarts a server with another window. The client follows. Until then, a
 // refusal bounds the window.
 func TestWindowChanges(t *testing.T) {
 	t.Parallel()
-	s := &served{answers: map[string]string{"GET /props": `{"default_generation_settings":{"n_ctx":8192}}`}}
-	server := httptest.NewServer(s)
-	defer server.Close()
-	m := New(Config{Endpoints: []Endpoint{{API: openai.API{}, Provider: "custom", BaseURL: server.URL + "/v1", Model: "m"}}})
-	defer m.Close()
-	m.Prepare(t.Context())
-	s.refuse = func(map[string]any) (int, string) {
-		return 400, `{"error":{"message":"request (9000 tokens) exceeds the available context size (6000 tokens)"}}`
-	}
-	var failed *model.Error
-	if err := ask(t, m, strings.Repeat("long ", 2000)); !errors.As(err, &failed) || failed.Kind != model.ErrOverflow || failed.Window != 6000 || m.Window() != 6000 {
-		t.Errorf("%+v, window %d", failed, m.Window())
-	}
-	s.refuse, s.answers["GET /props"] = nil, `{"default_generation_settings":{"n_ctx":32768}}`
-	if err := ask(t, m, "hi"); err != nil || m.Window() != 32768 {
-		t.Errorf("window %d: %v", m.Window(), err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		s := &served{answers: map[string]string{"GET /props": `{"default_generation_settings":{"n_ctx":8192}}`}}
+		transport := memhttp.Transport(s)
+		m := New(Config{Endpoints: []Endpoint{{API: openai.API{}, Provider: "custom", Transport: transport, BaseURL: "http://127.0.0.1/v1", Model: "m"}}})
+		defer m.Close()
+		m.Prepare(t.Context())
+		s.refuse = func(map[string]any) (int, string) {
+			return 400, `{"error":{"message":"request (9000 tokens) exceeds the available context size (6000 tokens)"}}`
+		}
+		var failed *model.Error
+		if err := ask(t, m, strings.Repeat("long ", 2000)); !errors.As(err, &failed) || failed.Kind != model.ErrOverflow || failed.Window != 6000 || m.Window() != 6000 {
+			t.Errorf("%+v, window %d", failed, m.Window())
+		}
+		s.refuse, s.answers["GET /props"] = nil, `{"default_generation_settings":{"n_ctx":32768}}`
+		if err := ask(t, m, "hi"); err != nil || m.Window() != 32768 {
+			t.Errorf("window %d: %v", m.Window(), err)
+		}
+	})
 }
 
 // TestImplausibleWindow checks a number in a refusal after a much longer request was accepted.
@@ -187,46 +191,48 @@ func TestWindowChanges(t *testing.T) {
 // window.
 func TestImplausibleWindow(t *testing.T) {
 	t.Parallel()
-	s := &served{}
-	server := httptest.NewServer(s)
-	defer server.Close()
-	m := New(Config{Endpoints: []Endpoint{{API: openai.API{}, Provider: "custom", BaseURL: server.URL + "/v1", Model: "m"}}})
-	defer m.Close()
-	if err := ask(t, m, strings.Repeat("long ", 20_000)); err != nil {
-		t.Fatal(err)
-	}
-	s.refuse = func(map[string]any) (int, string) {
-		return 400, `{"error":{"message":"The prompt exceeds the limit, see error 5021"}}`
-	}
-	for _, want := range []int{37_500, 5021} {
-		var failed *model.Error
-		if err := ask(t, m, strings.Repeat("long ", 30_000)); !errors.As(err, &failed) || failed.Kind != model.ErrOverflow || m.Window() != want {
-			t.Errorf("%v, window %d, want %d", err, m.Window(), want)
+	synctest.Test(t, func(t *testing.T) {
+		s := &served{}
+		transport := memhttp.Transport(s)
+		m := New(Config{Endpoints: []Endpoint{{API: openai.API{}, Provider: "custom", Transport: transport, BaseURL: "http://127.0.0.1/v1", Model: "m"}}})
+		defer m.Close()
+		if err := ask(t, m, strings.Repeat("long ", 20_000)); err != nil {
+			t.Fatal(err)
 		}
-	}
+		s.refuse = func(map[string]any) (int, string) {
+			return 400, `{"error":{"message":"The prompt exceeds the limit, see error 5021"}}`
+		}
+		for _, want := range []int{37_500, 5021} {
+			var failed *model.Error
+			if err := ask(t, m, strings.Repeat("long ", 30_000)); !errors.As(err, &failed) || failed.Kind != model.ErrOverflow || m.Window() != want {
+				t.Errorf("%v, window %d, want %d", err, m.Window(), want)
+			}
+		}
+	})
 }
 
 // TestUnknownOverflow checks refusals of unknown wording: the size of the request explains them, and
 // bounds the window if nothing else is known.
 func TestUnknownOverflow(t *testing.T) {
 	t.Parallel()
-	for message, want := range map[string]int{
-		`{"error":{"message":"You have sent 26000 tokens."}}`:                              25_000,
-		`{"error":{"message":"26,000 tokens is above 8,192, which is allowed as length"}}`: 8192,
-		`{"error":{"message":"Bad Request"}}`:                                              128_000,
-		`{"error":{"message":"messages[2] has no content"}}`:                               128_000,
-	} {
-		s := &served{refuse: func(map[string]any) (int, string) { return 400, message }}
-		server := httptest.NewServer(s)
-		m := New(Config{Endpoints: []Endpoint{{API: openai.API{}, Provider: "custom", BaseURL: server.URL + "/v1", Model: "m"}}})
-		err := ask(t, m, strings.Repeat("long ", 20_000))
-		var failed *model.Error
-		if !errors.As(err, &failed) || (failed.Kind == model.ErrOverflow) != (want < 128_000) || m.Window() != want {
-			t.Errorf("%s: %v, window %d, want %d", message, err, m.Window(), want)
+	synctest.Test(t, func(t *testing.T) {
+		for message, want := range map[string]int{
+			`{"error":{"message":"You have sent 26000 tokens."}}`:                              25_000,
+			`{"error":{"message":"26,000 tokens is above 8,192, which is allowed as length"}}`: 8192,
+			`{"error":{"message":"Bad Request"}}`:                                              128_000,
+			`{"error":{"message":"messages[2] has no content"}}`:                               128_000,
+		} {
+			s := &served{refuse: func(map[string]any) (int, string) { return 400, message }}
+			transport := memhttp.Transport(s)
+			m := New(Config{Endpoints: []Endpoint{{API: openai.API{}, Provider: "custom", Transport: transport, BaseURL: "http://127.0.0.1/v1", Model: "m"}}})
+			err := ask(t, m, strings.Repeat("long ", 20_000))
+			var failed *model.Error
+			if !errors.As(err, &failed) || (failed.Kind == model.ErrOverflow) != (want < 128_000) || m.Window() != want {
+				t.Errorf("%s: %v, window %d, want %d", message, err, m.Window(), want)
+			}
+			m.Close()
 		}
-		m.Close()
-		server.Close()
-	}
+	})
 }
 
 // TestOutputLimitIsLowered refuses the limit of the response as too large. The limit named by
@@ -267,36 +273,38 @@ func TestOutputLimitIsLowered(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := &served{refuse: tc.refuse}
-			server := httptest.NewServer(s)
-			defer server.Close()
-			m := New(Config{Endpoints: []Endpoint{{API: tc.api, Provider: "custom", BaseURL: server.URL + "/v1", Model: "m", MaxTokens: 32000}}})
-			defer m.Close()
-			for i, want := range []int{tc.first, tc.second} {
-				_ = ask(t, m, "hi") // only chat gets an answer
-				if got := s.bodies[len(s.bodies)-1][tc.field]; got != float64(want) {
-					t.Errorf("request %d: %v of %d, want %d", i, got, len(s.bodies), want)
+			synctest.Test(t, func(t *testing.T) {
+				s := &served{refuse: tc.refuse}
+				transport := memhttp.Transport(s)
+				m := New(Config{Endpoints: []Endpoint{{API: tc.api, Provider: "custom", Transport: transport, BaseURL: "http://127.0.0.1/v1", Model: "m", MaxTokens: 32000}}})
+				defer m.Close()
+				for i, want := range []int{tc.first, tc.second} {
+					_ = ask(t, m, "hi") // only chat gets an answer
+					if got := s.bodies[len(s.bodies)-1][tc.field]; got != float64(want) {
+						t.Errorf("request %d: %v of %d, want %d", i, got, len(s.bodies), want)
+					}
 				}
-			}
+			})
 		})
 	}
-	s := &served{refuse: func(map[string]any) (int, string) {
-		return 400, `{"error":{"message":"max_tokens and max_completion_tokens are not allowed"}}`
-	}}
-	server := httptest.NewServer(s)
-	defer server.Close()
-	m := New(Config{Endpoints: []Endpoint{{API: openai.API{}, Provider: "custom", BaseURL: server.URL + "/v1", Model: "m", MaxTokens: 32000}}})
-	defer m.Close()
-	for range 2 {
-		if err := ask(t, m, "hi"); err == nil {
-			t.Error("the request was accepted")
+	synctest.Test(t, func(t *testing.T) {
+		s := &served{refuse: func(map[string]any) (int, string) {
+			return 400, `{"error":{"message":"max_tokens and max_completion_tokens are not allowed"}}`
+		}}
+		transport := memhttp.Transport(s)
+		m := New(Config{Endpoints: []Endpoint{{API: openai.API{}, Provider: "custom", Transport: transport, BaseURL: "http://127.0.0.1/v1", Model: "m", MaxTokens: 32000}}})
+		defer m.Close()
+		for range 2 {
+			if err := ask(t, m, "hi"); err == nil {
+				t.Error("the request was accepted")
+			}
 		}
-	}
-	var names []bool
-	for _, b := range s.bodies {
-		names = append(names, b["max_tokens"] != nil)
-	}
-	if fmt.Sprint(names) != "[true false true false]" {
-		t.Errorf("max_tokens in the requests: %v", names)
-	}
+		var names []bool
+		for _, b := range s.bodies {
+			names = append(names, b["max_tokens"] != nil)
+		}
+		if fmt.Sprint(names) != "[true false true false]" {
+			t.Errorf("max_tokens in the requests: %v", names)
+		}
+	})
 }
