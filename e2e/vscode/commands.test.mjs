@@ -191,9 +191,8 @@ step("a model is chosen for the session", async () => {
 
 step("Explain is in the context menu", async () => {
   await editor.openFile("pricing.py");
-  await asks(async () => {
-    await editor.menu(line("return amount"), "Hermes", "Explain");
-  }, /Explain .*pricing\.py/);
+  const words = /Explain .*pricing\.py/;
+  await asks(() => editor.menu(line("return amount"), ["Hermes", "Explain"], users().filter({ hasText: words }).last()), words);
 });
 
 step("the light bulb mends the problem under the cursor", async () => {
@@ -338,8 +337,8 @@ step("a goal is delegated; a subagent gets a message, and is stopped", async () 
 
 step("a file of the explorer is mentioned", async () => {
   await editor.page.keyboard.press("Control+Shift+e");
-  await editor.menu(editor.page.locator(".explorer-viewlet .monaco-list-row").filter({ hasText: "pricing.py" }), "Mention in Chat");
-  await editor.chat.getByRole("list", { name: "Attached" }).getByText("pricing.py").waitFor();
+  const mentioned = editor.chat.getByRole("list", { name: "Attached" }).getByText("pricing.py");
+  await editor.menu(editor.page.locator(".explorer-viewlet .monaco-list-row").filter({ hasText: "pricing.py" }), ["Mention in Chat"], mentioned);
 });
 
 step("the menu of the status bar restarts the server, and the session goes on", async () => {

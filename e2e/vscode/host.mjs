@@ -368,12 +368,14 @@ export class Editor {
   }
 
   /**
-   * Opens the menu of something, and chooses an entry, or entries of menus in menus. VS Code ignores a click in the
-   * first 100 ms of a menu: then the menu stays open, and the entry is clicked again.
+   * Opens the menu of something, and chooses an entry, or entries of menus in menus, until that had its effect: a menu
+   * closes without one if its editor or view is drawn again, or another part gets the focus, and VS Code ignores a click
+   * in the first 100 ms of a menu.
    */
-  async menu(target, ...names) {
+  async menu(target, names, effect) {
     const entry = (name) => this.page.getByRole("menuitem", { name, exact: true });
     await this.again(async () => {
+      if (await effect.isVisible()) return; // of the attempt before, seen late
       if (!(await entry(names[0]).isVisible())) await target.click({ button: "right", timeout: patience });
       for (const name of names.slice(0, -1)) await entry(name).hover({ timeout: patience });
       const last = entry(names.at(-1));
@@ -381,7 +383,7 @@ export class Editor {
       for (let tries = 0; tries < 20 && (await last.isVisible()); tries++) {
         await last.waitFor({ state: "hidden", timeout: 1_000 }).catch(() => last.click({ timeout: 1_000 }).catch(() => {}));
       }
-      await last.waitFor({ state: "hidden", timeout: patience });
+      await effect.waitFor({ timeout: patience });
     });
   }
 

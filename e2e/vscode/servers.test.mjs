@@ -17,7 +17,9 @@ let editor, authority, corp;
 
 before(async () => {
   authority = spawn(process.execPath, [path.join(root, "e2e/node/authority.mjs")], { stdio: ["ignore", "pipe", "inherit"] });
-  corp = JSON.parse(String((await once(authority.stdout, "data"))[0]));
+  const failed = once(authority, "exit").then(([code]) => Promise.reject(new Error(`the authorization server ended with ${code}`)));
+  failed.catch(() => {}); // it also ends after the tests
+  corp = JSON.parse(String((await Promise.race([once(authority.stdout, "data"), failed]))[0]));
   editor = await open({
     dir: path.join(dir, "host"), vsix: process.env.HERMES_VSIX, extensions: path.join(dir, "extensions"),
     files: { "pricing.py": "def price(amount):\n    return amount * 2\n", "../hermes/memories/USER.md": "Prefers tabs.\n" },
@@ -177,11 +179,9 @@ step("a server is restarted, its log is opened, and the user logs out", async ()
   await editor.run("Hermes Lists: Focus on Extensions View");
   await editor.act(row("everything"), "Restart MCP Server…", editor.notification("The MCP server everything starts again."));
   await row("everything").filter({ hasText: "tools" }).waitFor(); // the view is listed again when it is ready
-  await editor.menu(row("everything"), "Show Log of MCP Server…");
-  await editor.page.locator(".tab.active").filter({ hasText: "mcp-everything.log" }).waitFor();
-  await editor.menu(row("corp"), "Log out at MCP Server…");
-  await editor.notification("corp is logged out.").waitFor();
-  await row("corp").filter({ hasText: "needs login" }).waitFor();
+  await editor.menu(row("everything"), ["Show Log of MCP Server…"], editor.page.locator(".tab.active").filter({ hasText: "mcp-everything.log" }));
+  const left = row("corp").filter({ hasText: "needs login" });
+  await Promise.all([editor.notification("corp is logged out.").waitFor(), editor.menu(row("corp"), ["Log out at MCP Server…"], left)]);
   for (const name of fs.readdirSync(path.join(dir, "host/hermes/mcp-auth")).filter((n) => n.endsWith(".json"))) {
     assert.doesNotMatch(fs.readFileSync(path.join(dir, "host/hermes/mcp-auth", name), "utf8"), /access_token|refresh_token":/);
   }
