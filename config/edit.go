@@ -144,22 +144,7 @@ func writeFile(file string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return fmt.Errorf("making the home folder: %w", err)
 	}
-	if real, err := filepath.EvalSymlinks(file); err == nil { // a link to a file stored elsewhere stays
-		file = real
-	}
-	tmp, err := os.CreateTemp(filepath.Dir(file), ".config-*.yaml")
-	if err != nil {
-		return fmt.Errorf("writing %s: %w", file, err)
-	}
-	defer os.Remove(tmp.Name())
-	if info, err := os.Stat(file); err == nil {
-		_ = tmp.Chmod(info.Mode().Perm())
-	}
-	_, err = tmp.Write(data)
-	if err = errors.Join(err, tmp.Sync(), tmp.Close()); err != nil {
-		return fmt.Errorf("writing %s: %w", file, err)
-	}
-	if err := safefile.MoveOver(tmp.Name(), file); err != nil {
+	if err := safefile.Save(file, data, 0o600); err != nil {
 		return fmt.Errorf("writing %s: %w", file, err)
 	}
 	return nil

@@ -35,8 +35,6 @@ func (f *toldTexts) first(home, subject, text string) bool {
 	}
 	lines = slices.DeleteFunc(lines, func(line string) bool { return strings.HasPrefix(line, key) })
 	lines = append(lines, key+text)
-	if os.WriteFile(path+".new", []byte(strings.Join(lines, "\n")+"\n"), 0o600) == nil {
-		_ = os.Rename(path+".new", path) // else the next session shows the text again
-	}
+	_ = safefile.Replace(path, []byte(strings.Join(lines, "\n")+"\n"), 0o600) // else the next session shows the text again
 	return true
 }

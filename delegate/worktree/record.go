@@ -211,12 +211,8 @@ func (t *Tree) writeRecord() error {
 // write writes the content atomically.
 func (n *record) write(content recorded) error {
 	data, err := json.Marshal(content)
-	path := filepath.Join(n.path, recordName)
 	if err == nil {
-		err = os.WriteFile(path+".new", data, 0o600)
-	}
-	if err == nil {
-		err = os.Rename(path+".new", path)
+		err = safefile.Replace(filepath.Join(n.path, recordName), data, 0o600)
 	}
 	return err
 }

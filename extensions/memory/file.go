@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -100,23 +99,7 @@ func (f File) locked(ctx context.Context, do func() error) error {
 }
 
 // write replaces the text of the file as a whole. If the path is a link, its target is replaced.
-func (f File) write(text string) error {
-	path := f.Path
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real
-	}
-	temp, err := os.CreateTemp(filepath.Dir(path), ".mem_*.tmp")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(temp.Name())
-	_, err = temp.WriteString(text)
-	err = errors.Join(err, temp.Sync(), temp.Close())
-	if err != nil {
-		return err
-	}
-	return safefile.MoveOver(temp.Name(), path)
-}
+func (f File) write(text string) error { return safefile.Save(f.Path, []byte(text), 0o600) }
 
 // backUp copies the text of a file that cannot be written back unchanged.
 func (f File) backUp(c content) error {

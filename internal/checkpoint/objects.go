@@ -3,7 +3,6 @@ package checkpoint
 import (
 	"bytes"
 	"compress/flate"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+
+	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
 // Contents are stored as a byte for the encoding, followed by the data.
@@ -91,18 +92,11 @@ var errDamaged = errors.New("the kept content is damaged")
 // writeAtomic writes a file atomically. It creates the folder if necessary. The file may not
 // survive a power loss; the sum of a content reveals the damage.
 func writeAtomic(path string, data []byte) error {
-	temp := filepath.Join(filepath.Dir(path), "."+rand.Text()[:12]+".tmp")
-	err := os.WriteFile(temp, data, 0o600)
+	err := safefile.Replace(path, data, 0o600)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err = os.MkdirAll(filepath.Dir(path), 0o700); err == nil {
-			err = os.WriteFile(temp, data, 0o600)
+			err = safefile.Replace(path, data, 0o600)
 		}
-	}
-	if err == nil {
-		err = os.Rename(temp, path)
-	}
-	if err != nil {
-		_ = os.Remove(temp) // the first error matters more
 	}
 	return err
 }

@@ -61,22 +61,16 @@ func overwrite(f *os.File, text []byte) error {
 	return f.Sync()
 }
 
-// MoveOver renames the file temp to path, both absolute. If path can only be written in place, such
-// as a file mounted by a container, MoveOver writes the text of temp into it. It does not remove
-// temp.
-func MoveOver(temp, path string) error {
-	err := os.Rename(temp, path)
-	if err == nil || !OnlyInPlace(err) {
+// saveInPlace writes text into the file at path, because nothing can be created beside it or moved
+// over it. why is the error of that. It is returned if the file cannot be read.
+func saveInPlace(path string, text []byte, why error) error {
+	old, err := Read(path, Settings)
+	if err != nil {
+		return why
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|Flags, 0)
+	if err != nil {
 		return err
-	}
-	old, readErr := Read(path, Settings)
-	text, textErr := Read(temp, Settings)
-	f, openErr := os.OpenFile(path, os.O_WRONLY|Flags, 0)
-	if openErr != nil {
-		return openErr
-	}
-	if readErr != nil || textErr != nil {
-		return errors.Join(err, f.Close())
 	}
 	return errors.Join(Overwrite(f, old, text), f.Close())
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/hermes-ls/hermes-ls/internal/protected"
+	"github.com/hermes-ls/hermes-ls/internal/safefile"
 	"github.com/hermes-ls/hermes-ls/internal/sandbox/fspath"
 	"github.com/hermes-ls/hermes-ls/internal/sandbox/gitguard"
 
@@ -90,22 +91,7 @@ func (t *Temp) freeze(content []byte, mode os.FileMode) (path string, err error)
 	if _, err := os.Lstat(path); err == nil {
 		return path, nil
 	}
-	f, err := os.CreateTemp(dir, "new-*") // two commands may freeze the same content at once
-	if err != nil {
-		return "", err
-	}
-	_, err = f.Write(content)
-	if err == nil {
-		err = f.Chmod(mode)
-	}
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		os.Remove(f.Name()) // the first error counts
+	if err := safefile.Replace(path, content, mode); err != nil { // two commands may freeze the same content at once
 		return "", err
 	}
 	return path, nil

@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/hermes-ls/hermes-ls/internal/proc/confine"
+	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
 
 // standIn makes a folder to replace the home, with the home's links and current copies of its
@@ -73,7 +74,7 @@ func (t *Temp) copies(dir string, files []settingsFile) error {
 	if len(changed)+len(gone) == 0 {
 		return nil
 	}
-	root, err := os.OpenRoot(dir)
+	root, err := safefile.OpenFolder(dir)
 	if err != nil {
 		return err
 	}
@@ -84,21 +85,18 @@ func (t *Temp) copies(dir string, files []settingsFile) error {
 		}
 	}
 	for _, name := range gone {
-		root.Remove(name) // it is gone
+		_ = root.Remove(name) // it may be gone
 		delete(t.contents, filepath.Join(dir, name))
 	}
 	return nil
 }
 
 // replaceIn replaces a file atomically, since others may be reading it.
-func replaceIn(root *os.Root, name string, text []byte) error {
+func replaceIn(root *safefile.Folder, name string, text []byte) error {
 	if err := root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return err
 	}
-	if err := root.WriteFile(name+".new", text, 0o644); err != nil {
-		return err
-	}
-	return root.Rename(name+".new", name)
+	return root.Write(name, text, 0o644)
 }
 
 // link makes the links of a home in its replacement.

@@ -122,11 +122,8 @@ func TestWriteMountPoint(t *testing.T) {
 	if err := folder.Write("fixed.txt", []byte("x"), 0o600); !errors.Is(err, syscall.EROFS) {
 		t.Errorf("a folder's write to a read-only mount: %v", err)
 	}
-	temp := filepath.Join(dir, "temp")
-	must(t, os.WriteFile(temp, []byte("moved over\n"), 0o600))
-	must(t, safefile.MoveOver(temp, path))
-	must(t, os.Remove(temp))
-	same("moved over\n")
+	must(t, safefile.Save(path, []byte("saved\n"), 0o600))
+	same("saved\n")
 }
 
 // A read-only folder with a writable file in it, as in containers.
@@ -147,6 +144,10 @@ func TestWriteInReadOnlyFolder(t *testing.T) {
 	_, err = w.Write(t.Context(), "data.txt", []byte("two\n"))
 	must(t, err)
 	if text, err := os.ReadFile(path); err != nil || string(text) != "two\n" {
+		t.Errorf("text %q, %v", text, err)
+	}
+	must(t, safefile.Save(path, []byte("three\n"), 0o600))
+	if text, err := os.ReadFile(path); err != nil || string(text) != "three\n" {
 		t.Errorf("text %q, %v", text, err)
 	}
 	if _, err := w.Write(t.Context(), "new.txt", []byte("x")); err == nil || !strings.Contains(err.Error(), "read-only") {
@@ -180,15 +181,13 @@ func TestInPlaceKeepsOtherNames(t *testing.T) {
 	folder, err := safefile.OpenFolder(dir)
 	must(t, err)
 	defer folder.Close()
-	temp := filepath.Join(dir, "temp")
-	must(t, os.WriteFile(temp, []byte("moved over\n"), 0o600))
 	_, edit := w.Edit(ctx, "notes.txt", func([]byte) ([]byte, error) { return []byte("edit\n"), nil })
 	_, batch := w.Batch(ctx, []Action{{Path: "notes.txt", Change: func([]byte) ([]byte, error) { return []byte("batch\n"), nil }}})
 	for what, err := range map[string]error{
 		"edit": edit, "batch": batch,
 		"image":  w.PutBack(ctx, "notes.txt", before, func(Image) error { return nil }),
 		"folder": folder.Write("notes.txt", []byte("folder\n"), 0o600),
-		"move":   safefile.MoveOver(temp, path),
+		"save":   safefile.Save(path, []byte("saved\n"), 0o600),
 	} {
 		if !errors.Is(err, safefile.ErrNames) {
 			t.Errorf("%s: %v", what, err)

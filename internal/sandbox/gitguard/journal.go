@@ -145,10 +145,7 @@ func (j *journal) write(items map[string]string) {
 func (r reviewed) save(path string) error {
 	text, err := json.Marshal(r)
 	if err == nil {
-		err = os.WriteFile(path+".new", text, 0o600)
-	}
-	if err == nil {
-		err = os.Rename(path+".new", path)
+		err = safefile.Replace(path, text, 0o600)
 	}
 	return err
 }
