@@ -101,7 +101,7 @@ func attack(t *testing.T, raw []byte, commands ...string) *hostileBed {
 	h.repository()
 	began := time.Now()
 	h.prompt("parent")
-	if took := time.Since(began); took > time.Minute {
+	if took := time.Since(began); took > 5*time.Minute { // it takes a second; what waits for a pipe or reads an endless file does not end
 		t.Errorf("it took %v", took)
 	}
 	return h
