@@ -182,14 +182,7 @@ func (b *Box) Confine(ctx context.Context, c *proc.Cmd, writable ...string) erro
 	if err != nil {
 		return err
 	}
-	if len(c.Args) > 0 {
-		b.views.starts(c.Args[0])
-	}
-	for _, file := range c.Runs {
-		if !fspath.Under(file, b.views.hermesHome) {
-			b.views.starts(file)
-		}
-	}
+	programs := b.starts(c)
 	policy := b.basePolicy()
 	b.guard(&policy, s)
 	policy.temp = temp
@@ -199,11 +192,26 @@ func (b *Box) Confine(ctx context.Context, c *proc.Cmd, writable ...string) erro
 	if policy.copies, err = b.frozen(temp); err != nil {
 		return fmt.Errorf("confining the command: %w", err)
 	}
-	if len(c.Args) > 0 {
-		policy.Visible = append(policy.Visible, inTemp(c.Args[0], b.cfg, policy.Roots)...)
-	}
+	policy.Visible = append(policy.Visible, inTemp(programs, b.cfg, policy.Roots)...)
 	policy.Writable = append(policy.Writable, writable...)
 	return b.enforce(ctx, m, policy, c)
+}
+
+// starts adds the program of a command, and the files that it runs, to those that commands see in the
+// home. It returns them. Files of the Hermes home stay hidden.
+func (b *Box) starts(c *proc.Cmd) (programs []string) {
+	if len(c.Args) > 0 {
+		programs = append(programs, c.Args[0])
+	}
+	for _, file := range c.Runs {
+		if !fspath.Under(file, b.views.hermesHome) {
+			programs = append(programs, file)
+		}
+	}
+	for _, program := range programs {
+		b.views.starts(program)
+	}
+	return programs
 }
 
 // bounds returns the mechanism and the temporary folder for a new command. If nothing bounds the

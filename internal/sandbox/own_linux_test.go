@@ -88,6 +88,33 @@ func TestConfineOwn(t *testing.T) {
 	}
 }
 
+// A program without write access to the workspace reads the script that the user's settings name,
+// with its folder, and not the rest of the home.
+func TestReaderSeesItsScript(t *testing.T) {
+	t.Parallel()
+	box, workspace, home := ownBox(t)
+	script := filepath.Join(home, "servers", "main.sh")
+	for path, text := range map[string]string{script: ". " + home + "/servers/lib.sh", filepath.Join(home, "servers", "lib.sh"): "echo lib; cat " + home + "/.ssh/id_test " + home + "/.hermes/git/x"} {
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var out bytes.Buffer
+	c := proc.Cmd{Args: []string{"/bin/sh", script}, Dir: workspace, Env: []string{"PATH=/usr/bin:/bin"}, Stdout: &out, Stderr: &out, Runs: []string{script}}
+	if _, err := box.ConfineReader(t.Context(), &c, "server"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := proc.Run(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	if got := out.String(); !strings.HasPrefix(got, "lib\n") || strings.Contains(got, "secret") || strings.Contains(got, "ours") {
+		t.Errorf("it saw %s", got)
+	}
+}
+
 func BenchmarkConfineOwn(b *testing.B) {
 	box, _, _ := ownBox(b)
 	ownRun(b, box, sandbox.Own{}, "true")

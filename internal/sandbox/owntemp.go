@@ -13,11 +13,18 @@ import (
 // tempFolders returns the folders for temporary files that a session can replace.
 func tempFolders() []string { return []string{"/tmp", "/var/tmp", os.TempDir()} }
 
-// inTemp returns the folders needed by a program in a folder for temporary files, which commands do
-// not see: its own, its link target's, and its packages'. If such a folder contains a home or a
-// root, inTemp returns only the program.
-func inTemp(program string, c Config, roots []string) (shown []string) {
+// inTemp returns the folders needed by programs in folders for temporary files, which commands do
+// not see: a program's own, its link target's, and its packages'. If such a folder contains a home or
+// a root, inTemp returns only the program.
+func inTemp(programs []string, c Config, roots []string) (shown []string) {
 	temps := slices.Concat(tempFolders(), fspath.Existing(tempFolders()))
+	for _, program := range programs {
+		shown = append(shown, oneInTemp(program, temps, c, roots)...)
+	}
+	return shown
+}
+
+func oneInTemp(program string, temps []string, c Config, roots []string) (shown []string) {
 	if !filepath.IsAbs(program) || !fspath.UnderAny(program, temps) {
 		return nil
 	}

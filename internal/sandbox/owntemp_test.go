@@ -37,14 +37,14 @@ func TestInTemp(t *testing.T) {
 		"bin/a": "bin", "bin/p": "bin lib/node_modules", "tools/t/bin/t": "tools/t", "beside": "beside", "home/x": "",
 	} {
 		var got []string
-		for _, path := range inTemp(filepath.Join(dir, program), c, []string{filepath.Join(dir, "ws")}) {
+		for _, path := range inTemp([]string{filepath.Join(dir, program)}, c, []string{filepath.Join(dir, "ws")}) {
 			got = append(got, strings.TrimPrefix(path, dir+"/"))
 		}
 		if shown := strings.Join(slices.Compact(got), " "); shown != want {
 			t.Errorf("%s: %q, want %q", program, shown, want)
 		}
 	}
-	if got := inTemp("/usr/bin/env", c, nil); got != nil {
+	if got := inTemp([]string{"/usr/bin/env"}, c, nil); got != nil {
 		t.Errorf("/usr/bin/env: %q", got)
 	}
 }

@@ -23,17 +23,13 @@ func (b *Box) ConfineReader(ctx context.Context, c *proc.Cmd, name string) (own 
 	if own, err = b.privateFolder(temp, name); err != nil {
 		return "", fmt.Errorf("making a folder for %s: %w", name, err)
 	}
-	if len(c.Args) > 0 {
-		b.views.starts(c.Args[0])
-	}
+	programs := b.starts(c)
 	policy := b.basePolicy() // nothing of the workspace is writable, so nothing in it is held
 	policy.Mode, policy.Pinned, policy.temp = ReadOnly, nil, temp
 	policy.Writable = []string{own}
 	policy.Visible = append(policy.Visible, gitguard.Outside(policy.Roots)...)
 	policy.Visible = append(policy.Visible, policy.view.entries...)
-	if len(c.Args) > 0 {
-		policy.Visible = append(policy.Visible, inTemp(c.Args[0], b.cfg, policy.Roots)...)
-	}
+	policy.Visible = append(policy.Visible, inTemp(programs, b.cfg, policy.Roots)...)
 	return own, b.enforce(ctx, m, policy, c)
 }
 
