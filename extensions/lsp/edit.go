@@ -50,6 +50,9 @@ func (q *question) apply(ctx context.Context, env *tools.Env, call tools.Call, a
 	var actions []workspace.Action
 	replaced := 0
 	for _, e := range edits {
+		if err := ctx.Err(); err != nil {
+			return tools.Result{}, err
+		}
 		action, err := q.action(ctx, a, e)
 		if err != nil {
 			return tools.Result{}, fmt.Errorf("%w. Nothing was changed", err)

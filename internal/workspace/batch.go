@@ -32,7 +32,8 @@ func (w *Workspace) Batch(ctx context.Context, actions []Action) ([]*Written, er
 }
 
 // BatchIf is [Workspace.Batch], but agree sees the planned result before anything is written. If
-// agree returns an error, nothing is written, and BatchIf returns the error.
+// agree returns an error, nothing is written, and BatchIf returns the error. If ctx is canceled between
+// two files, the changes before it are undone.
 func (w *Workspace) BatchIf(ctx context.Context, actions []Action, agree func(planned []*Written) error) ([]*Written, error) {
 	if err := w.writing.lock(ctx); err != nil {
 		return nil, err
@@ -40,6 +41,9 @@ func (w *Workspace) BatchIf(ctx context.Context, actions []Action, agree func(pl
 	defer w.writing.unlock()
 	b := &batch{w: w, ctx: ctx, files: map[string]*batchFile{}}
 	for _, a := range actions {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		if err := b.plan(a); err != nil {
 			return nil, err
 		}
@@ -241,7 +245,11 @@ func (f *batchFile) changed() bool {
 func (b *batch) run() error {
 	for _, phase := range []func(*batchFile) error{b.writeFile, b.changeDocument, b.putAside} {
 		for _, f := range b.order {
-			if err := phase(f); err != nil {
+			err := b.ctx.Err()
+			if err == nil {
+				err = phase(f)
+			}
+			if err != nil {
 				return b.undoAll(b.w.explain(b.ctx, "changing", f.path, err))
 			}
 		}

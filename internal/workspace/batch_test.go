@@ -160,6 +160,46 @@ func TestBatchAllOrNothing(t *testing.T) {
 }
 
 // Undoing a batch does not overwrite later changes of others.
+// A cancel ends a batch between two files: while it is planned and while it is written.
+func TestBatchIsCanceled(t *testing.T) {
+	t.Parallel()
+	for _, at := range []string{"planned", "agreed", "writing"} {
+		t.Run(at, func(t *testing.T) {
+			t.Parallel()
+			w, dir := open(t, map[string]string{"a": "one\n", "b": "two\n", "c": "three\n"}, nil)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			changes := 0
+			change := func(old []byte) ([]byte, error) {
+				if changes++; at == "planned" {
+					cancel()
+				}
+				return []byte("new"), nil
+			}
+			if at == "writing" {
+				w.Journal = func(string, Image) func(Image) {
+					cancel()
+					return func(Image) {}
+				}
+			}
+			_, err := w.BatchIf(ctx, []Action{{Path: "a", Change: change}, {Path: "b", Change: change}, {Path: "c", Remove: true}}, func([]*Written) error {
+				if at == "agreed" {
+					cancel()
+				}
+				return nil
+			})
+			if !errors.Is(err, context.Canceled) || at == "planned" && changes != 1 {
+				t.Errorf("%v after %d changes", err, changes)
+			}
+			for name, want := range map[string]string{"a": "one\n", "b": "two\n", "c": "three\n"} {
+				if got, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(got) != want {
+					t.Errorf("%s: %q, %v", name, got, err)
+				}
+			}
+		})
+	}
+}
+
 func TestBatchUndoesOnlyItsOwn(t *testing.T) {
 	t.Parallel()
 	e := newEditor()

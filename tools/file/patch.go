@@ -75,13 +75,13 @@ func patchEdits(ctx context.Context, env *callEnv, in patchIn) (tools.Edit, erro
 		if err != nil {
 			return tools.Edit{}, err
 		}
-		return gate.EditOf(env.Bounds, p.changes(), p.plan(env))
+		return gate.EditOf(ctx, env.Bounds, p.changes(), p.plan(env))
 	}
 	if err := checkPatch(in); err != nil {
 		return tools.Edit{}, err
 	}
 	var done replaced
-	return gate.EditOf(env.Bounds, in.changes(), plan(env, in.Path, in.change(ctx, &done)))
+	return gate.EditOf(ctx, env.Bounds, in.changes(), plan(env, in.Path, in.change(ctx, &done)))
 }
 
 // wholePatch reports whether the call contains a V4A patch.

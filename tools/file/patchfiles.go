@@ -165,7 +165,7 @@ func singleFileError(err error) error {
 // follow makes the new files follow the project's .editorconfig files.
 func (p *filesPatch) follow(ctx context.Context, env *callEnv) {
 	for i, a := range p.actions {
-		if a.Text == nil {
+		if a.Text == nil || ctx.Err() != nil { // the gate returns the error of ctx
 			continue
 		}
 		text, how := newText(ctx, env, a.Path, string(a.Text))

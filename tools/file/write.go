@@ -53,7 +53,7 @@ func writeTool(c Config) tools.Tool {
 		Edit: editOf(c, func(ctx context.Context, env *callEnv, in writeIn) (tools.Edit, error) {
 			var note string
 			fresh, _ := newText(ctx, env, in.Path, in.Content)
-			return gate.EditOf(env.Bounds, writeChanges(in), planWrite(env, in.Path, writeChange(in, &note), fresh))
+			return gate.EditOf(ctx, env.Bounds, writeChanges(in), planWrite(env, in.Path, writeChange(in, &note), fresh))
 		}),
 	}, with(c, write))
 }

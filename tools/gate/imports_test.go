@@ -46,7 +46,7 @@ func TestImportedFilesAsk(t *testing.T) {
 		"docs/style.md": true, "docs/deep/rules.txt": true, "docs/real.md": true, "docs/link.md": true, "docs/new.md": true, "sub/own.md": true,
 		"docs/span.md": false, "docs/fenced.md": false, "docs/mail.md": false, "docs/other.md": false, "style.md": false,
 	} {
-		e, err := EditOf(tools.Bounds{Files: ws}, []Change{{"Edit ", name}}, nil)
+		e, err := EditOf(t.Context(), tools.Bounds{Files: ws}, []Change{{"Edit ", name}}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -20,7 +20,7 @@ type Change struct{ Doing, Path string }
 // the user is asked, and its error is returned. A path and its link target are both judged, so a
 // .vscode that links to another directory is protected, too.
 func CheckEdit(ctx context.Context, env *tools.Env, bounds tools.Bounds, call tools.Call, changes []Change, show func(context.Context) ([]*workspace.Written, error)) error {
-	e, err := EditOf(bounds, changes, show)
+	e, err := EditOf(ctx, bounds, changes, show)
 	switch {
 	case err != nil:
 		return err
@@ -32,12 +32,16 @@ func CheckEdit(ctx context.Context, env *tools.Env, bounds tools.Bounds, call to
 	return nil
 }
 
-// EditOf returns the edit of files for [tools.Approver]; see [CheckEdit].
-func EditOf(bounds tools.Bounds, changes []Change, show func(context.Context) ([]*workspace.Written, error)) (tools.Edit, error) {
+// EditOf returns the edit of files for [tools.Approver]; see [CheckEdit]. An edit can have many files.
+// If ctx is canceled, it returns its error.
+func EditOf(ctx context.Context, bounds tools.Bounds, changes []Change, show func(context.Context) ([]*workspace.Written, error)) (tools.Edit, error) {
 	var e tools.Edit
 	var verdicts []policy.Verdict
 	var title []string
 	for i, c := range changes {
+		if err := ctx.Err(); err != nil {
+			return e, err
+		}
 		abs, v, err := judgeWrite(bounds, c.Path)
 		if err != nil {
 			return e, err

@@ -33,7 +33,14 @@ type TextEdit struct {
 	Snippet json.RawMessage `json:"snippet,omitempty"`
 }
 
-// WorkspaceEdit reads a WorkspaceEdit. Unlike results, an edit is read whole or not at all.
+// Limits of an edit. Each file takes milliseconds to be judged and written.
+const (
+	mostFiles = 1000
+	mostEdits = 50_000
+)
+
+// WorkspaceEdit reads a WorkspaceEdit. Unlike results, an edit is read whole or not at all. If it
+// changes too many files or places, it returns an error.
 func WorkspaceEdit(result json.RawMessage) (all []FileEdit, err error) {
 	if !present(result) {
 		return nil, nil
@@ -58,7 +65,14 @@ func WorkspaceEdit(result json.RawMessage) (all []FileEdit, err error) {
 		}
 		slices.SortFunc(all, func(a, b FileEdit) int { return cmp.Compare(a.URI, b.URI) })
 	}
+	if n := len(all); n > mostFiles {
+		return nil, fmt.Errorf("the edit of the server changes %d files; the limit is %d", n, mostFiles)
+	}
+	places := 0
 	for _, f := range all {
+		if places += len(f.Edits); places > mostEdits {
+			return nil, fmt.Errorf("the edit of the server changes more than %d places", mostEdits)
+		}
 		for _, t := range f.Edits {
 			if present(t.Snippet) {
 				return nil, errors.New("the edit of the server is a snippet, which only an editor can apply")

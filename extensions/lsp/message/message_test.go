@@ -88,6 +88,8 @@ func TestWorkspaceEdit(t *testing.T) {
 		"unknown kind": {`{"documentChanges":[{"kind":"run","uri":"file:///a"}]}`, `error: the edit of the server has a change of the unknown kind "run"`},
 		"no file":      {`{"documentChanges":[{"edits":[]}]}`, `error: the edit of the server has a change without a file`},
 		"snippet":      {`{"changes":{"file:///a":[{"range":{},"newText":"x","snippet":{"kind":"snippet"}}]}}`, `error: the edit of the server is a snippet, which only an editor can apply`},
+		"many files":   {`{"documentChanges":[` + strings.Repeat(`{"kind":"create","uri":"file:///a"},`, mostFiles) + `{"kind":"create","uri":"file:///a"}]}`, `error: the edit of the server changes 1001 files; the limit is 1000`},
+		"many edits":   {`{"changes":{"file:///a":[` + strings.Repeat(`{"newText":"x"},`, mostEdits) + `{"newText":"x"}]}}`, `error: the edit of the server changes more than 50000 places`},
 		"wrong":        {`{"changes":7}`, `error: the edit of the server cannot be read: json: cannot unmarshal number into Go struct field .changes of type map[string][]message.TextEdit`},
 	} {
 		t.Run(name, func(t *testing.T) {
