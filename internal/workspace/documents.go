@@ -138,8 +138,44 @@ func (v *view) refused(verb, path string, err error) error {
 }
 
 // writeThroughEditor makes text the content of p through the editor. If the editor
-// leaves the file to the disk, it returns false; see [Documents].
+// leaves the file to the disk, it returns false; see [Documents]. If the editor confirms the write, but
+// neither it nor the disk has another text than before, it returns an error.
 func (v *view) writeThroughEditor(ctx context.Context, p place, text []byte, unknown bool) (done bool, err error) {
+	if v.docs == nil {
+		return false, nil
+	}
+	old, _ := readBefore(p, true) // on an error, every text is a new one
+	done, err = v.sendToEditor(ctx, p, text, unknown)
+	if !done || err != nil || old.text != nil && bytes.Equal(old.text, text) {
+		return done, err
+	}
+	arrived := poll(context.WithoutCancel(ctx), settleLimit, func() bool {
+		if now, err := readBefore(p, true); err == nil && now.exists() && !sameBefore(old, now) {
+			return true
+		}
+		doc, open, err := v.document(ctx, p)
+		return err == nil && open && (!old.exists() || !equalTexts(doc.Text, old.text))
+	})
+	if !arrived {
+		return true, v.unconfirmed(p)
+	}
+	return true, nil
+}
+
+// sameBefore reports whether a file has not changed between two reads. Of a large file, it compares
+// size and time.
+func sameBefore(a, b before) bool {
+	switch {
+	case a.exists() != b.exists():
+		return false
+	case a.text == nil || b.text == nil:
+		return (a.text == nil) == (b.text == nil) && (a.info == nil || sameStat(a.info, b.info))
+	}
+	return bytes.Equal(a.text, b.text)
+}
+
+// sendToEditor is [view.writeThroughEditor] without a look at the result.
+func (v *view) sendToEditor(ctx context.Context, p place, text []byte, unknown bool) (done bool, err error) {
 	if v.docs == nil {
 		return false, nil
 	}
@@ -160,7 +196,7 @@ func (v *view) writeThroughEditor(ctx context.Context, p place, text []byte, unk
 func (w *Workspace) remove(ctx context.Context, p place, old Image, del func() error) (undo func() error, err error) {
 	undo = func() error { return nil }
 	if old.There() && old.Mode.IsRegular() {
-		done, err := w.writeThroughEditor(ctx, p, nil, !old.Open)
+		done, err := w.sendToEditor(ctx, p, nil, !old.Open) // its file is removed in any case
 		if err != nil {
 			return nil, err
 		}

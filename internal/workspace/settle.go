@@ -99,7 +99,7 @@ func (w *Workspace) settle(ctx context.Context, p place, o opened, text []byte, 
 	})
 	switch {
 	case !arrived:
-		return settled{}, fmt.Errorf("the editor has confirmed the edit of %s, but neither the editor nor the disk has the new text; read it again", w.Name(p.abs()))
+		return settled{}, w.unconfirmed(p)
 	case !open || bytes.Equal(now.Text, o.Text) && onDisk():
 		return settled{text: text}, nil
 	}
@@ -122,6 +122,11 @@ func (w *Workspace) settle(ctx context.Context, p place, o opened, text []byte, 
 		return done, nil
 	}
 	return done, w.repair(ctx, p, o, done.text)
+}
+
+// unconfirmed is the error for an edit that the editor has confirmed without making it.
+func (v *view) unconfirmed(p place) error {
+	return fmt.Errorf("the editor has confirmed the edit of %s, but neither the editor nor the disk has the new text; read it again", v.Name(p.abs()))
 }
 
 // repair rewrites the file with its earlier encoding and line ends, if an editor that writes files

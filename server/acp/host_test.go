@@ -46,6 +46,9 @@ func (c *client) lendFiles(texts map[string]string) (get func(path string) strin
 
 var lendsFiles = &protocol.ClientCapabilities{FS: protocol.FileSystemCapabilities{ReadTextFile: true, WriteTextFile: true}}
 
+// writesOnly is a client that writes files and does not show them.
+var writesOnly = &protocol.ClientCapabilities{FS: protocol.FileSystemCapabilities{WriteTextFile: true}}
+
 func TestClientFiles(t *testing.T) {
 	t.Parallel()
 	m := fakemodel.New()

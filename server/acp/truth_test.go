@@ -127,6 +127,55 @@ func TestDiskChangesUnderAnOpenDocument(t *testing.T) {
 	}
 }
 
+// TestConfirmedWrites: a client confirms a write. The model is told of an error if neither the client
+// nor the disk has the new text.
+func TestConfirmedWrites(t *testing.T) {
+	t.Parallel()
+	const failure = "neither the editor nor the disk has the new text"
+	edit := tool("patch", `{"path":"f.txt","old_string":"alpha","new_string":"ALPHA"}`)
+	create := tool("write_file", `{"path":"new.txt","content":"new\n"}`)
+	both := tool("patch", `{"mode":"patch","patch":"*** Begin Patch\n*** Add File: new.txt\n+new\n*** Update File: f.txt\n@@\n-alpha\n+ALPHA\n*** End Patch\n"}`)
+	for name, client := range map[string]*protocol.ClientCapabilities{"reads": lendsFiles, "only writes": writesOnly} {
+		for kind, call := range map[string]func(*fakemodel.Exchange){"edit": edit, "create": create, "both": both} {
+			for does, truth := range map[string]func(path, text string) error{
+				"nothing": func(string, string) error { return nil },
+				"writes":  func(path, text string) error { return os.WriteFile(path, []byte(text), 0o600) },
+				"formats": func(path, text string) error { return os.WriteFile(path, []byte("// formatted\n"+text), 0o600) },
+			} {
+				t.Run(name+"/"+kind+"/"+does, func(t *testing.T) {
+					t.Parallel()
+					m := fakemodel.Script(tool("read_file", `{"path":"f.txt"}`), call, reply("ok"))
+					c := connect(t, setup{model: m, client: client})
+					path := filepath.Join(c.ws, "f.txt")
+					write(t, path, "alpha\nbeta\n")
+					c.on(protocol.MethodReadTextFile, func(params json.RawMessage) (any, *protocol.Error) {
+						var p protocol.ReadTextFileRequest
+						_ = json.Unmarshal(params, &p)
+						text, err := os.ReadFile(p.Path)
+						if err != nil {
+							return nil, protocol.Errorf(protocol.CodeUnknownResource, "no such file")
+						}
+						return protocol.ReadTextFileResponse{Content: string(text)}, nil
+					})
+					c.on(protocol.MethodWriteTextFile, func(params json.RawMessage) (any, *protocol.Error) {
+						var p protocol.WriteTextFileRequest
+						_ = json.Unmarshal(params, &p)
+						if err := truth(p.Path, p.Content); err != nil {
+							t.Error(err)
+						}
+						return protocol.WriteTextFileResponse{}, nil
+					})
+					c.must(protocol.MethodSessionPrompt, say(c.newSession(), "go"), nil)
+					messages := m.Requests()[2].Messages
+					if got := messages[len(messages)-1].Text(); strings.Contains(got, failure) != (does == "nothing") {
+						t.Errorf("the model was told %s", got)
+					}
+				})
+			}
+		}
+	}
+}
+
 // TestBothChanged: the user has typed, and the disk has changed, too, whether a session has read the file
 // before or not.
 func TestBothChanged(t *testing.T) {
