@@ -407,6 +407,7 @@ func (x *Session) touch(at time.Time) {
 type transfer struct {
 	lines *bufio.Reader
 	line  int
+	size  int               // bytes of the session so far
 	ahead *Session          // the next session, if it was read already
 	renew bool              // assign new ids
 	ids   map[string]string // the new ids, by old id
@@ -424,7 +425,7 @@ func (t *transfer) next() (head Session, log []*Message, err error) {
 		}
 		t.ahead = x
 	}
-	head, t.ahead = *t.ahead, nil
+	head, t.ahead, t.size = *t.ahead, nil, 0
 	for {
 		x, m, err := t.record()
 		if errors.Is(err, io.EOF) {
@@ -441,14 +442,43 @@ func (t *transfer) next() (head Session, log []*Message, err error) {
 	}
 }
 
+// Limits of an import in bytes: of a line, and of a session, which is held in memory.
+const (
+	longestRecord  = 256 << 20
+	largestSession = 2 << 30
+)
+
+// readRecord reads a line. If it has more than limit bytes, or its text does not begin like a JSON
+// object, readRecord returns an error without reading the rest.
+func readRecord(r *bufio.Reader, limit int) (line []byte, err error) {
+	begun := false
+	for {
+		part, err := r.ReadSlice('\n')
+		line = append(line, part...)
+		if text := bytes.TrimSpace(part); !begun && len(text) > 0 {
+			if begun = true; text[0] != '{' {
+				return nil, fmt.Errorf("not a JSON object of an export: it begins with %q", text[0])
+			}
+		}
+		if len(line) > limit {
+			return nil, fmt.Errorf("it is longer than %d MB: not an export of hermes-ls", limit>>20)
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return line, err
+		}
+	}
+}
+
 // record reads a non-empty line: a session or a message.
 func (t *transfer) record() (*Session, *Message, error) {
 	for {
-		line, err := t.lines.ReadBytes('\n')
-		if len(line) == 0 && err != nil {
+		line, err := readRecord(t.lines, longestRecord)
+		if t.line++; len(line) == 0 && err != nil {
 			return nil, nil, err
 		}
-		t.line++
+		if t.size += len(line); t.size > largestSession {
+			return nil, nil, fmt.Errorf("the session is larger than %d GB", largestSession>>30)
+		}
 		if line = bytes.TrimSpace(line); len(line) > 0 {
 			return parseRecord(line)
 		}

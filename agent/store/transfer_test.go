@@ -158,6 +158,36 @@ func TestImportTwice(t *testing.T) {
 	}
 }
 
+// endless repeats a text without end.
+type endless struct {
+	text string
+	read int
+}
+
+func (e *endless) Read(p []byte) (n int, err error) {
+	for n < len(p) {
+		n += copy(p[n:], e.text)
+	}
+	e.read += n
+	return n, nil
+}
+
+// An input without end, such as /dev/zero, is refused after a bounded number of bytes.
+func TestImportEndless(t *testing.T) {
+	t.Parallel()
+	for text, most := range map[string]int{"\x00": 1 << 20, "hello ": 1 << 20} {
+		s := store.New(filepath.Join(t.TempDir(), store.FileName), store.Options{})
+		in := &endless{text: text}
+		done, err := s.Import(t.Context(), in, store.ImportOptions{})
+		if err == nil || !strings.Contains(err.Error(), "not") || len(done) > 0 || in.read > most {
+			t.Errorf("%q: %v, %v after %d bytes", text, done, err, in.read)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func TestImportRefuses(t *testing.T) {
 	t.Parallel()
 	session := `{"record":"session","version":1,"id":"x"}` + "\n"

@@ -13,12 +13,22 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/store"
 	"github.com/hermes-ls/hermes-ls/config"
+	"github.com/hermes-ls/hermes-ls/internal/shorten"
 	"github.com/hermes-ls/hermes-ls/protocol/acp"
 	"github.com/hermes-ls/hermes-ls/server"
 )
 
-// Error returns an error of the service with its code, message and data.
+// LongestError limits the message of an error in bytes. Messages name values of the client, such as ids.
+const LongestError = 4000
+
+// Error returns an error of the service with its code, message and data. A long message is shortened.
 func Error(err error) *acp.Error {
+	e := *coded(err)
+	e.Message = shorten.Start(e.Message, LongestError)
+	return &e
+}
+
+func coded(err error) *acp.Error {
 	var ours *acp.Error
 	var input *server.InputError
 	var failed *model.Error

@@ -1,12 +1,29 @@
 package acp
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/hermes-ls/hermes-ls/agent"
 	"github.com/hermes-ls/hermes-ls/agent/model"
+	"github.com/hermes-ls/hermes-ls/protocol/acp"
+	"github.com/hermes-ls/hermes-ls/server"
 )
+
+// TestLongErrors checks that a value of a client is not returned whole.
+func TestLongErrors(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 100_000)
+	for _, err := range []error{
+		server.ErrNoSession, acp.Errorf(acp.CodeInvalidParams, "%s", long), &server.InputError{Param: "prompt", Text: long}, errors.New(long),
+	} {
+		if got := Error(fmt.Errorf("session %q: %w", long, err)); len(got.Message) > LongestError+10 || got.Message == "" {
+			t.Errorf("%d bytes", len(got.Message))
+		}
+	}
+}
 
 // TestErrorOfSize checks that the client gets our words about a prompt that does not fit, not the
 // endpoint's, with the details of the refusal.

@@ -13,6 +13,7 @@ import (
 	"go.lsp.dev/jsonrpc2"
 	lsp "go.lsp.dev/protocol"
 
+	"github.com/hermes-ls/hermes-ls/internal/shorten"
 	"github.com/hermes-ls/hermes-ls/server/acp"
 	"github.com/hermes-ls/hermes-ls/server/lsp/editor"
 )
@@ -128,7 +129,9 @@ func coded(err error) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &rpc):
-		return rpc
+		short := *rpc
+		short.Message = shorten.Start(rpc.Message, acp.LongestError)
+		return &short
 	case errors.Is(err, context.Canceled):
 		return jsonrpc2.NewError(codeCancelled, "cancelled")
 	}
