@@ -8,13 +8,16 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"pgregory.net/rapid"
 
 	"github.com/hermes-ls/hermes-ls/agent"
+	"github.com/hermes-ls/hermes-ls/agent/model"
 	"github.com/hermes-ls/hermes-ls/agent/model/api"
 	"github.com/hermes-ls/hermes-ls/agent/model/client"
 	"github.com/hermes-ls/hermes-ls/agent/model/gemini"
@@ -25,7 +28,6 @@ import (
 	"github.com/hermes-ls/hermes-ls/agent/model/openai/chattest"
 	"github.com/hermes-ls/hermes-ls/agent/model/responses"
 	"github.com/hermes-ls/hermes-ls/agent/model/responses/responsestest"
-	"github.com/hermes-ls/hermes-ls/agent/store"
 	"github.com/hermes-ls/hermes-ls/internal/testneed"
 )
 
@@ -34,8 +36,8 @@ import (
 type strict struct {
 	api   api.API
 	check func() http.Handler
-	text  func(text string) string // the stream of a complete response
-	form  func(calls []oddCall, text string) string
+	form  func(oddReply) string
+	odd   oddParts
 
 	// refuse returns the message of a refusal for a body, or "". Nil refuses nothing.
 	refuse func(body []byte) string
@@ -43,7 +45,13 @@ type strict struct {
 	mu       sync.Mutex
 	queue    []string
 	refusals []string
-	server   *httptest.Server
+}
+
+// RoundTrip implements [http.RoundTripper], so the server needs no network.
+func (s *strict) RoundTrip(r *http.Request) (*http.Response, error) {
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, r)
+	return w.Result(), nil
 }
 
 func (s *strict) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -73,7 +81,7 @@ func (s *strict) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
-	stream := s.text("done")
+	stream := s.form(oddReply{text: quoted("done")})
 	if len(s.queue) > 0 {
 		stream, s.queue = s.queue[0], s.queue[1:]
 	}
@@ -81,38 +89,26 @@ func (s *strict) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *strict) model() *client.Model {
-	return client.New(client.Config{Endpoints: []client.Endpoint{{API: s.api, Provider: "custom", BaseURL: s.server.URL, Model: "gemini-3-pro", Keys: []string{"k"}}}})
-}
-
-// oddCall is a call of a hostile response. Its fields are raw JSON strings.
-type oddCall struct {
-	index          int
-	id, name, args string
-	split          bool // the arguments come in a second piece with nothing but another index
+	return client.New(client.Config{Endpoints: []client.Endpoint{{API: s.api, Provider: "custom", BaseURL: "http://model.test", Model: "gemini-3-pro", Keys: []string{"k"}}}, Transport: s})
 }
 
 // strictServers returns a strict server for each API, and for Mistral's chat API.
-func strictServers(t *testing.T) map[string]*strict {
-	all := map[string]*strict{
-		"chat": {api: openai.API{}, check: func() http.Handler { return &chattest.Server{Next: func(http.ResponseWriter, []byte) {}} }, text: chatText, form: chatStream},
+func strictServers() map[string]*strict {
+	return map[string]*strict{
+		"chat": {api: openai.API{}, check: func() http.Handler { return &chattest.Server{Next: func(http.ResponseWriter, []byte) {}} }, form: chatStream, odd: oddChat},
 		"mistral": {api: openai.API{}, check: func() http.Handler {
 			return &chattest.Server{Mistral: true, Next: func(http.ResponseWriter, []byte) {}}
-		}, text: chatText, form: chatStream},
+		}, form: chatStream, odd: oddChat},
 		"responses": {api: responses.API{}, check: func() http.Handler {
 			return responsestest.New(responsestest.Reply{Items: []responsestest.Item{responsestest.Text("ok")}})
-		}, text: responsesText, form: responsesStream},
+		}, form: responsesStream, odd: oddResponses},
 		"messages": {api: anthropic.API{}, check: func() http.Handler {
 			return &standin.Server{Next: standin.Script(standin.Reply{Blocks: []standin.Block{standin.Text("ok")}})}
-		}, text: messagesText, form: messagesStream},
+		}, form: messagesStream, odd: oddMessages},
 		"gemini": {api: gemini.API{}, check: func() http.Handler {
 			return geminitest.New(geminitest.Reply{Parts: []geminitest.Part{geminitest.Text("ok")}})
-		}, text: geminiText, form: geminiStream},
+		}, form: geminiStream, odd: oddGemini},
 	}
-	for _, s := range all {
-		s.server = httptest.NewServer(s)
-		t.Cleanup(s.server.Close)
-	}
-	return all
 }
 
 func quoted(text string) string {
@@ -120,134 +116,82 @@ func quoted(text string) string {
 	return string(b)
 }
 
-func chatText(text string) string { return chatStream(nil, quoted(text)) }
-
-func chatStream(calls []oddCall, text string) string {
-	var b strings.Builder
-	event := func(delta string) { fmt.Fprintf(&b, "data: {\"choices\":[{\"index\":0,\"delta\":%s}]}\n\n", delta) }
-	event(`{"role":"assistant","content":` + text + `}`)
-	for _, c := range calls {
-		args := c.args
-		if c.split {
-			args = `""`
-		}
-		event(fmt.Sprintf(`{"tool_calls":[{"index":%d,"id":%s,"function":{"name":%s,"arguments":%s}}]}`, c.index, c.id, c.name, args))
-		if c.split {
-			event(fmt.Sprintf(`{"tool_calls":[{"index":%d,"function":{"arguments":%s}}]}`, c.index+1, c.args))
-		}
-	}
-	b.WriteString("data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")
-	return b.String()
-}
-
-func responsesText(text string) string { return responsesStream(nil, quoted(text)) }
-
-func responsesStream(calls []oddCall, text string) string {
-	var b strings.Builder
-	event := func(kind, rest string) { fmt.Fprintf(&b, "event: %s\ndata: {\"type\":%q,%s}\n\n", kind, kind, rest) }
-	if text != `""` {
-		event("response.output_item.added", `"output_index":0,"item":{"type":"message","id":"msg_1","role":"assistant","content":[]}`)
-		event("response.output_text.delta", `"output_index":0,"delta":`+text)
-		event("response.output_item.done", `"output_index":0,"item":{"type":"message","id":"msg_1","role":"assistant","content":[{"type":"output_text","text":`+text+`}]}`)
-	}
-	for n, c := range calls {
-		item := fmt.Sprintf(`"output_index":%d,"item":{"type":"function_call","id":%s,"call_id":%s,"name":%s,"arguments":`, c.index+1, strings.Replace(c.id, `"`, `"fc_`, 1), c.id, c.name)
-		if n%2 == 0 {
-			event("response.output_item.added", item+`""}`)
-			event("response.function_call_arguments.delta", fmt.Sprintf(`"output_index":%d,"delta":%s`, c.index+1, c.args))
-		}
-		event("response.output_item.done", item+c.args+`}`)
-	}
-	event("response.completed", `"response":{"model":"m","output":[]}`)
-	return b.String()
-}
-
-func messagesText(text string) string { return messagesStream(nil, quoted(text)) }
-
-func messagesStream(calls []oddCall, text string) string {
-	var b strings.Builder
-	event := func(kind, rest string) { fmt.Fprintf(&b, "event: %s\ndata: {\"type\":%q%s}\n\n", kind, kind, rest) }
-	event("message_start", `,"message":{"model":"m","content":[],"usage":{"input_tokens":1}}`)
-	event("content_block_start", `,"index":0,"content_block":{"type":"text","text":""}`)
-	event("content_block_delta", `,"index":0,"delta":{"type":"text_delta","text":`+text+`}`)
-	event("content_block_stop", `,"index":0`)
-	for _, c := range calls {
-		event("content_block_start", fmt.Sprintf(`,"index":%d,"content_block":{"type":"tool_use","id":%s,"name":%s,"input":{}}`, c.index+1, c.id, c.name))
-		event("content_block_delta", fmt.Sprintf(`,"index":%d,"delta":{"type":"input_json_delta","partial_json":%s}`, c.index+1, c.args))
-		if !c.split {
-			event("content_block_stop", fmt.Sprintf(`,"index":%d`, c.index+1))
-		}
-	}
-	stop := "end_turn"
-	if len(calls) > 0 {
-		stop = "tool_use"
-	}
-	event("message_delta", `,"delta":{"stop_reason":"`+stop+`"},"usage":{"output_tokens":1}`)
-	event("message_stop", "")
-	return b.String()
-}
-
-func geminiText(text string) string { return geminiStream(nil, quoted(text)) }
-
-func geminiStream(calls []oddCall, text string) string {
-	var parts []string
-	if text != `""` {
-		parts = append(parts, `{"text":`+text+`}`)
-	}
-	for _, c := range calls {
-		args := c.args // a text: arguments of another type
-		var inside string
-		if json.Unmarshal([]byte(c.args), &inside) == nil && json.Valid([]byte(inside)) {
-			args = inside
-		}
-		id := ""
-		if c.id != `""` {
-			id = `"id":` + c.id + `,`
-		}
-		parts = append(parts, `{"functionCall":{`+id+`"name":`+c.name+`,"args":`+args+`}}`)
-	}
-	return "data: {\"candidates\":[{\"index\":0,\"content\":{\"role\":\"model\",\"parts\":[" + strings.Join(parts, ",") + "]},\"finishReason\":\"STOP\"}],\"modelVersion\":\"m\"}\n\n"
-}
-
-// JSON strings of hostile servers. Each breaks a rule of some API.
-var (
-	oddIDs   = []string{`""`, `"a"`, `"a"`, `"call_1"`, `"call_1"`, `"functions.look:0"`, `"a.b"`, `"a:b"`, `"id with spaces"`, `"é☃"`, `"\u0000"`, `"\ud800x"`, `"` + strings.Repeat("i", 41) + `"`, `"` + strings.Repeat("j", 300) + `"`, `"-"`, `"x/y\\z"`}
-	oddNames = []string{`""`, `" "`, `"look"`, `"look"`, `" write "`, `"9lives"`, `"-x"`, `"a b"`, `"mcp.server.tool"`, `"look\u0000"`, `"\udc00"`, `"` + strings.Repeat("n", 65) + `"`, `"` + strings.Repeat("☃", 70) + `"`, `"functions.look"`, `"look<|channel|>"`, `"{\"a\":1}"`, `"___"`}
-	oddArgs  = []string{`""`, `"{}"`, `"{\"path\":\"a\"}"`, `"{\"path\":\"a"`, `"[1]"`, `"null"`, `"\"text\""`, `"5"`, `"not JSON"`, `"{\"path\":\"\\ud800\"}"`, `"{\"path\":\"\\u0000\"}"`, `"{\"path\":\"\u0000\"}"`, `"{\"path\":\"a\",\"path\":\"b\"}"`,
-		`"{\"n\":1e999}"`, `"{\"n\":` + strings.Repeat("9", 400) + `}"`, `"{\"\\ud800\":1}"`, quoted(`{"d":` + strings.Repeat("[", 150) + strings.Repeat("]", 150) + `}`), `"  {\"path\":\"a\"}  "`, `"{\"path\":\"a\"}{\"path\":\"a\"}"`, `"{'path': True}"`, `"\ud83d"`}
-	oddTexts = []string{`""`, `""`, `" "`, `"\n\n"`, `"words"`, `"words  "`, `"\u0000"`, `"a\ud800b"`, `"\ufeff"`, `"☃"`}
-)
-
-// TestHostileReplies sends odd calls and texts to a session. No strict server may refuse its
-// history: neither the same server nor, after loading, a server of another API.
+// TestHostileReplies sends odd responses to a session. No strict server may refuse its history:
+// neither the same server nor, after loading, a server of another API.
 func TestHostileReplies(t *testing.T) {
 	t.Parallel()
 	testneed.Long(t)
-	servers := strictServers(t)
-	st := openStore(t)
-	call := rapid.Custom(func(t *rapid.T) oddCall {
-		return oddCall{rapid.IntRange(0, 2).Draw(t, "index"), rapid.SampledFrom(oddIDs).Draw(t, "id"), rapid.SampledFrom(oddNames).Draw(t, "name"),
-			rapid.SampledFrom(oddArgs).Draw(t, "args"), rapid.Bool().Draw(t, "split")}
-	})
 	rapid.Check(t, func(rt *rapid.T) {
+		servers := strictServers()
 		from := servers[rapid.SampledFrom([]string{"chat", "responses", "messages", "gemini"}).Draw(rt, "API")]
 		var streams []string
 		for range rapid.IntRange(1, 5).Draw(rt, "responses") {
-			streams = append(streams, from.form(rapid.SliceOfN(call, 0, 4).Draw(rt, "calls"), rapid.SampledFrom(oddTexts).Draw(rt, "text")))
+			streams = append(streams, rapid.SampledFrom(oddFrames).Draw(rt, "frames")(from.form(drawReply(rt, from.odd))))
 		}
-		playHostile(rt, t, st, servers, from, streams)
+		var err error
+		synctest.Test(t, func(t *testing.T) { err = playHostile(t, servers, from, streams) }) // waits before retries take no time
+		if err != nil {
+			rt.Fatal(err)
+		}
 	})
 }
 
-func playHostile(rt *rapid.T, t *testing.T, st *store.Store, servers map[string]*strict, from *strict, streams []string) {
-	from.mu.Lock()
+// TestEachOddPart sends each odd part once, some of them in one response.
+func TestEachOddPart(t *testing.T) {
+	t.Parallel()
+	testneed.Long(t)
+	for _, name := range []string{"chat", "responses", "messages", "gemini"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			odd := strictServers()[name].odd
+			for i := range len(oddArgs) {
+				of := func(all []string) string { return all[i%len(all)] }
+				reply := oddReply{
+					calls:   []oddCall{{0, `"a"`, `"look"`, of(oddArgs), of(oddPieces)}, {1, of(oddIDs), of(oddNames), `"{}"`, of(oddPieces)}},
+					thought: of(odd.thoughts), text: of(oddTexts), noise: of(odd.noise), finish: of(odd.finishes),
+				}
+				quiet := oddReply{thought: reply.thought, text: `""`}
+				servers := strictServers()
+				from := servers[name]
+				streams := []string{oddFrames[i%len(oddFrames)](from.form(reply)), from.form(quiet)}
+				var err error
+				synctest.Test(t, func(t *testing.T) { err = playHostile(t, servers, from, streams) })
+				if err != nil {
+					t.Errorf("%+v: %v", reply, err)
+				}
+			}
+		})
+	}
+}
+
+// drawReply draws a response of an API. Half of the parts are usual ones.
+func drawReply(rt *rapid.T, odd oddParts) oddReply {
+	draw := func(label string, usual string, all []string) string {
+		if rapid.Bool().Draw(rt, label+" as usual") {
+			return usual
+		}
+		return rapid.SampledFrom(all).Draw(rt, label)
+	}
+	call := rapid.Custom(func(t *rapid.T) oddCall {
+		return oddCall{rapid.IntRange(0, 2).Draw(t, "index"), rapid.SampledFrom(oddIDs).Draw(t, "id"), rapid.SampledFrom(oddNames).Draw(t, "name"),
+			rapid.SampledFrom(oddArgs).Draw(t, "args"), rapid.SampledFrom(oddPieces).Draw(t, "pieces")}
+	})
+	return oddReply{
+		calls: rapid.SliceOfN(call, 0, 4).Draw(rt, "calls"), text: draw("text", `""`, oddTexts),
+		thought: draw("thought", "", odd.thoughts), finish: draw("finish", "", odd.finishes), noise: draw("noise", "", odd.noise),
+	}
+}
+
+// playHostile plays turns until all odd responses are sent, and then sends the history to all
+// servers. It returns the refusals.
+func playHostile(t *testing.T, servers map[string]*strict, from *strict, streams []string) error {
+	t.Helper()
 	from.queue = streams
-	from.mu.Unlock()
-	config := agent.Config{Model: from.model(), Store: st, Tools: scriptTools(t, nil), MaxIterations: 6}
+	config := agent.Config{Model: from.model(), Store: openStore(t), Tools: scriptTools(t, nil), MaxIterations: 6}
 	s := begin(t, config)
-	for range 2 {
-		if _, err := s.Turn(t.Context(), agent.Input{Text: "go"}, &recorder{}); err != nil {
-			rt.Fatalf("%v", refusalsOf(servers, err))
+	for turns := 0; len(from.queue) > 0 || turns < 2; turns++ {
+		if _, err := s.Turn(t.Context(), agent.Input{Text: "go"}, &recorder{}); err != nil && (turns > len(streams) || !failedReply(err)) {
+			return refusalsOf(servers, err)
 		}
 	}
 	config.Head.ID = s.ID()
@@ -255,31 +199,40 @@ func playHostile(rt *rapid.T, t *testing.T, st *store.Store, servers map[string]
 		config.Model = to.model()
 		loaded := load(t, config)
 		if _, err := loaded.Turn(t.Context(), agent.Input{Text: "and now?"}, &recorder{}); err != nil {
-			rt.Fatalf("%s: %v", name, refusalsOf(servers, err))
+			return fmt.Errorf("%s: %w", name, refusalsOf(servers, err))
 		}
 	}
 	for name, s := range servers {
-		if name == "mistral" {
-			continue // the client learns its rules from refusals
+		if i := slices.IndexFunc(s.refusals, func(refusal string) bool { return !ofState(refusal) }); i >= 0 && name != "mistral" { // the client learns Mistral's rules from refusals
+			return fmt.Errorf("%s refused: %s", name, s.refusals[i])
 		}
-		s.mu.Lock()
-		if len(s.refusals) > 0 {
-			rt.Errorf("%s refused: %s", name, s.refusals[0])
-			s.refusals = nil
-		}
-		s.mu.Unlock()
 	}
+	return nil
+}
+
+// failedReply reports whether a response itself, and not a refusal of the request, ended a turn.
+func failedReply(err error) bool {
+	var failed *model.Error
+	return errors.As(err, &failed) && failed.Kind != model.ErrRequest && failed.Kind != model.ErrState
+}
+
+// ofState reports whether a server refused state that it had sent itself. The client repeats
+// such a request without the state.
+func ofState(refusal string) bool {
+	for _, words := range []string{"`signature`", "thinking.signature", "thought signature", "encrypted content", "Items are not persisted", "`data` in `redacted_thinking`"} {
+		if strings.Contains(refusal, words) {
+			return true
+		}
+	}
+	return false
 }
 
 func refusalsOf(servers map[string]*strict, err error) error {
 	all := []error{err}
 	for name, s := range servers {
-		s.mu.Lock()
 		if len(s.refusals) > 0 {
-			all = append(all, fmt.Errorf("%s: %s", name, s.refusals[0]))
+			all = append(all, fmt.Errorf("%s: %s", name, strings.Join(s.refusals, "\n")))
 		}
-		s.refusals, s.queue = nil, nil
-		s.mu.Unlock()
 	}
 	return errors.Join(all...)
 }

@@ -28,10 +28,10 @@ func TestIDsOfGeminiStay(t *testing.T) {
 		last = string(body)
 		w.Header().Set("Content-Type", "text/event-stream")
 		if asked++; asked%2 == 1 && asked < 8 {
-			_, _ = io.WriteString(w, geminiStream([]oddCall{{id: `"g` + strings.Repeat("x", asked) + `"`, name: `"clock"`, args: `"{}"`}}, `"`+strings.Repeat("word ", 50)+`"`))
+			_, _ = io.WriteString(w, geminiStream(oddReply{calls: []oddCall{{id: `"g` + strings.Repeat("x", asked) + `"`, name: `"clock"`, args: `"{}"`}}, text: quoted(strings.Repeat("word ", 50))}))
 			return
 		}
-		_, _ = io.WriteString(w, geminiText("done"))
+		_, _ = io.WriteString(w, geminiStream(oddReply{text: quoted("done")}))
 	}))
 	defer server.Close()
 	config := agent.Config{Store: openStore(t), Tools: toolSet(t, quick("clock", true)), Window: 2000,

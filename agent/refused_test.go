@@ -215,7 +215,7 @@ func TestOldHistory(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	servers := strictServers(t)
+	servers := strictServers()
 	for name, to := range servers {
 		s := load(t, agent.Config{Head: head, Store: st, Model: to.model(), Tools: scriptTools(t, nil)})
 		if _, err := s.Turn(t.Context(), agent.Input{Text: "now?"}, &recorder{}); err != nil {

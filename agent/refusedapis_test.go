@@ -46,7 +46,7 @@ var refusedCall = map[string]struct{ list, wording string }{
 // in the refusal and sends it as text. The other calls stay calls.
 func TestRefusedByEachAPI(t *testing.T) {
 	t.Parallel()
-	servers := strictServers(t)
+	servers := strictServers()
 	for name := range refusedCall {
 		to := servers[name]
 		t.Run(name, func(t *testing.T) {
@@ -67,8 +67,8 @@ func TestRefusedByEachAPI(t *testing.T) {
 				return ""
 			}
 			to.queue = []string{
-				to.form([]oddCall{{id: `"goodcall0"`, name: `"look"`, args: argsFor(name, `{"path":"good/path"}`)}}, quoted("First.")),
-				to.form([]oddCall{{id: `"badcall00"`, name: `"look"`, args: argsFor(name, `{"path":"bad/path"}`)}}, quoted("Now.")),
+				to.form(oddReply{calls: []oddCall{{id: `"goodcall0"`, name: `"look"`, args: argsFor(name, `{"path":"good/path"}`)}}, text: quoted("First.")}),
+				to.form(oddReply{calls: []oddCall{{id: `"badcall00"`, name: `"look"`, args: argsFor(name, `{"path":"bad/path"}`)}}, text: quoted("Now.")}),
 			}
 			s, sink := begin(t, agent.Config{Model: to.model(), Store: openStore(t), Tools: scriptTools(t, nil)}), &recorder{}
 			stop, err := s.Turn(t.Context(), agent.Input{Text: "go"}, sink)

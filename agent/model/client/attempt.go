@@ -71,6 +71,9 @@ func (s *stream) attempt(ctx context.Context, e *endpoint, t *api.Target) (pause
 		if !s.accepted(ctx, e) {
 			return false, nil
 		}
+		if d.Finish == model.FinishPause && len(s.paused.reply.Calls) > 0 {
+			d.Finish = model.FinishCalls // the API continues after the results
+		}
 		if d.Finish == model.FinishPause {
 			paused = true
 			d.Finish, d.Usage = "", nil

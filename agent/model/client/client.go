@@ -347,6 +347,10 @@ func (c *continuation) next(req *model.Request) *model.Request {
 	c.times++
 	c.usage, c.calls = c.usage.Plus(c.reply.Usage), len(c.reply.Calls)
 	more := *c.req
-	more.Messages = append(slices.Clip(more.Messages), model.Message{Role: model.Assistant, Parts: c.reply.Parts()})
+	parts := c.reply.Parts()
+	for i := range parts {
+		parts[i].Text = model.SoundText(parts[i].Text)
+	}
+	more.Messages = append(slices.Clip(more.Messages), model.Message{Role: model.Assistant, Parts: parts})
 	return &more
 }

@@ -335,13 +335,14 @@ func (d *decoder) part(p *part, index int, data []byte) error {
 		if p.Signature != "" {
 			delta.Begin = model.TextType
 		}
-	default: // of an unknown type
+	default:
 		raw := rawPart(data, d.index, index)
-		if len(raw) < len(`{"":0}`) || raw[0] != '{' {
-			return nil
+		if isUnknown(raw) {
+			delta.Begin = model.ReasoningType
+			s = state{Part: raw}
+		} else if p.Signature != "" { // of a part whose text is missing
+			delta.Begin = model.TextType
 		}
-		delta.Begin = model.ReasoningType
-		s = state{Part: raw}
 	}
 	if s.ID != "" || s.Signature != "" || s.Part != nil {
 		data, err := api.Marshal(s)
@@ -354,6 +355,25 @@ func (d *decoder) part(p *part, index int, data []byte) error {
 		d.emit(delta)
 	}
 	return nil
+}
+
+// isUnknown reports whether a part has data of an unknown type. The API refuses a part without
+// data, and an empty picture.
+func isUnknown(raw json.RawMessage) bool {
+	var members map[string]json.RawMessage
+	var picture struct{ Data string }
+	if json.Unmarshal(raw, &members) != nil {
+		return false
+	}
+	if data := members["inlineData"]; data != nil && (json.Unmarshal(data, &picture) != nil || picture.Data == "") {
+		return false
+	}
+	for name, value := range members {
+		if !slices.Contains([]string{"text", "thought", "thoughtSignature", "functionCall"}, name) && string(value) != "null" {
+			return true
+		}
+	}
+	return false
 }
 
 // args returns the arguments of a call. Without arguments, it returns an empty object.

@@ -308,6 +308,9 @@ func assistantBlocks(m *model.Message, t *api.Target, last bool) []byte {
 	for i := range parts {
 		p := &parts[i]
 		state := t.State(p)
+		if p.Type == model.ReasoningType && !last && !isAnswered(parts, i, t) {
+			continue
+		}
 		text := p.Text
 		if last && i+1 == len(parts) {
 			text = strings.TrimRight(text, " \t\r\n")
@@ -322,6 +325,30 @@ func assistantBlocks(m *model.Message, t *api.Target, last bool) []byte {
 		}
 	}
 	return dst
+}
+
+// isAnswered reports whether a block of one of the server's own tools has its counterpart in the
+// message: a call its result, and a result its call. The API refuses one without the other, which
+// a paused or cut response can leave. For other blocks, isAnswered returns true.
+func isAnswered(parts []model.Part, at int, t *api.Target) bool {
+	type block struct {
+		Type, ID string
+		ResultOf string `json:"tool_use_id"`
+	}
+	read := func(p *model.Part) (b block) {
+		if state := t.State(p); p.Type == model.ReasoningType && state != nil {
+			_ = json.Unmarshal(state, &b) // an invalid block is of no type
+		}
+		return b
+	}
+	b := read(&parts[at])
+	switch {
+	case b.Type == "server_tool_use":
+		return slices.ContainsFunc(parts[at+1:], func(p model.Part) bool { return read(&p).ResultOf == b.ID })
+	case b.ResultOf != "":
+		return slices.ContainsFunc(parts[:at], func(p model.Part) bool { o := read(&p); return o.Type == "server_tool_use" && o.ID == b.ResultOf })
+	}
+	return true
 }
 
 // Locate implements [api.Locator].

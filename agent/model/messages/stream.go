@@ -336,7 +336,7 @@ func (d *decoder) complete(index int) {
 	}
 	delete(d.blocks, index)
 	switch b.kind {
-	case "text":
+	case "text", "", "image", "document", "search_result", "tool_result": // the last ones are the user's, and refused in a response
 	case "tool_use":
 		d.completeCall(b)
 	case "thinking":
@@ -346,6 +346,9 @@ func (d *decoder) complete(index int) {
 		b.fields["thinking"] = appendQuoted(nil, b.thinking.String())
 		d.keep(index, b)
 	default:
+		if b.kind == "redacted_thinking" && textOf(b.fields["data"]) == "" {
+			return
+		}
 		if b.json.Len() > 0 {
 			b.fields["input"] = json.RawMessage(input(b.json.String()))
 		}

@@ -50,6 +50,7 @@ type callPart struct {
 	Index    *int   `json:"index"`
 	ID       string `json:"id"`
 	Function named  `json:"function"`
+	Custom   named  `json:"custom"` // of a custom tool
 
 	named // without its object
 }
@@ -57,7 +58,11 @@ type callPart struct {
 type named struct {
 	Name      string          `json:"name"`
 	Arguments json.RawMessage `json:"arguments"` // a string; some servers send the object
+	Input     json.RawMessage `json:"input"`     // of a custom tool: a text
 }
+
+// isEmpty reports whether a piece has neither name nor arguments.
+func (n *named) isEmpty() bool { return n.Name == "" && len(n.Arguments) == 0 && len(n.Input) == 0 }
 
 type groq struct {
 	Usage *usage `json:"usage"`
@@ -196,8 +201,10 @@ func (d *decoder) choice(ch *choice) error {
 		if c.Index != nil {
 			index = *c.Index
 		}
-		if c.Function.Name == "" && len(c.Function.Arguments) == 0 {
-			c.Function = c.named
+		for _, other := range []named{c.named, c.Custom} {
+			if c.Function.isEmpty() {
+				c.Function = other
+			}
 		}
 		d.call(index, c.ID, c.Function)
 	}
@@ -271,7 +278,7 @@ func thoughtIn(raw json.RawMessage) string {
 func (d *decoder) call(index int, id string, f named) {
 	d.calls = true
 	d.target.Quirks |= nativeCalls
-	d.emit(model.Delta{Call: &model.CallDelta{Index: index, ID: id, Name: f.Name, Args: api.Arguments(f.Arguments)}})
+	d.emit(model.Delta{Call: &model.CallDelta{Index: index, ID: id, Name: f.Name, Args: api.Arguments(f.Arguments) + api.Arguments(f.Input)}})
 }
 
 // Finished implements [api.Decoder].

@@ -57,6 +57,7 @@ type outputItem struct {
 	CallID    string          `json:"call_id"`
 	Name      string          `json:"name"`
 	Arguments json.RawMessage `json:"arguments"` // a string; some servers send the object
+	Input     json.RawMessage `json:"input"`     // of a custom_tool_call: a text
 	Content   []content       `json:"content"`
 	Summary   []content       `json:"summary"`
 }
@@ -270,7 +271,7 @@ func (d *decoder) begin(index int, it *item, o *outputItem) {
 		d.emit(model.Delta{Begin: model.TextType})
 	case "reasoning":
 		d.emit(model.Delta{Begin: model.ReasoningType})
-	case "function_call":
+	case "function_call", "custom_tool_call":
 		it.call = d.calls
 		d.calls++
 		d.emit(model.Delta{Call: &model.CallDelta{Index: it.call, ID: o.CallID, Name: o.Name}})
@@ -291,6 +292,12 @@ func (d *decoder) done(index int, raw []byte, last bool) error {
 	}
 	if raw[0] != '{' {
 		raw = fit
+	}
+	switch {
+	case raw[0] != '{' || o.Type == "" && len(o.Content) == 0:
+		return nil // nothing that could be sent back
+	case o.Type == "":
+		o.Type = "message"
 	}
 	it := d.item(index)
 	if it.done && !last {
@@ -337,6 +344,11 @@ func (d *decoder) done(index int, raw []byte, last bool) error {
 		if !it.text {
 			delta.Call.Args = api.Arguments(o.Arguments)
 		}
+	case "custom_tool_call": // no custom tool was offered, so it is sent back as a call of a function
+		delta.State = nil
+		delta.Call = &model.CallDelta{Index: it.call, Args: api.Arguments(o.Input)}
+	case "local_shell_call", "shell_call", "apply_patch_call", "computer_call", "mcp_approval_request":
+		return nil // not offered; without an answer, the API refuses the next request
 	default:
 		delta.Begin, d.newest = model.ReasoningType, index
 	}

@@ -65,8 +65,11 @@ func stateOf(kind string, raw []byte) ([]byte, error) {
 		return nil, err
 	}
 	state := []byte{'{'}
+	if kind == "reasoning" {
+		list = withSummary(list)
+	}
 	for _, m := range list {
-		if m.name == "status" || string(m.value) == "null" || slices.Contains(shown[kind], m.name) {
+		if m.name == "status" || string(m.value) == "null" || slices.Contains(shown[kind], m.name) || m.name == "id" && !isID(m.value) {
 			continue
 		}
 		state = appendKey(state, m.name)
@@ -76,6 +79,26 @@ func stateOf(kind string, raw []byte) ([]byte, error) {
 		return nil, nil
 	}
 	return append(state, '}'), nil
+}
+
+// isID reports whether the value of a member is a text that could be the id of an item.
+func isID(value json.RawMessage) bool {
+	var id string
+	return json.Unmarshal(value, &id) == nil && id != ""
+}
+
+// withSummary returns the members of a reasoning item with a list as its summary. The API refuses
+// other summaries, and items without one.
+func withSummary(list []member) []member {
+	var parts []struct{ Text *string }
+	at := slices.IndexFunc(list, func(m member) bool { return m.name == "summary" })
+	if at < 0 {
+		return append(list, member{"summary", json.RawMessage("[]")})
+	}
+	if json.Unmarshal(list[at].value, &parts) != nil || parts == nil || slices.ContainsFunc(parts, func(p struct{ Text *string }) bool { return p.Text == nil }) {
+		list[at].value = json.RawMessage("[]")
+	}
+	return list
 }
 
 // inside returns the members of a state, followed by a comma. If there is no state for the

@@ -355,7 +355,7 @@ func (s *Server) acceptPart(key, role string, i, n int, p part) *refusal {
 		return invalid("Unable to submit request because it must have a text parameter.")
 	case p.Data != nil && !p.Data.valid():
 		return invalid("Unable to process input image.")
-	case (p.Call != nil || p.Signature != "") && role != "model", (p.Response != nil || p.Data != nil) && role != "user":
+	case (p.Call != nil || p.Signature != "") && role != "model", p.Response != nil && role != "user":
 		return invalid("Please ensure that contents[%d].parts[%d] has the role of its author.", i, n)
 	case p.Call != nil && p.Call.Name == "", p.Response != nil && (p.Response.Name == "" || p.Response.Response == nil):
 		return invalid("* GenerateContentRequest.contents[%d].parts[%d].function_response.name: Name cannot be empty.", i, n)

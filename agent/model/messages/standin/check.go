@@ -378,6 +378,9 @@ func (s *Server) checkMessage(req *Request, i int, marks *marks) *rejection {
 		if failed := s.checkBlock(req, m, &b, i, n); failed != nil {
 			return failed
 		}
+		if failed := checkServerTool(req, m, &b, i, n); failed != nil {
+			return failed
+		}
 		if failed := marks.take(req, raw, m.Role, "messages", i); failed != nil {
 			return failed
 		}
@@ -423,6 +426,24 @@ func (s *Server) checkBlock(req *Request, m *Message, b *block, i, n int) *rejec
 		}
 	case b.Type == "image", b.Type == "document":
 		return checkSource(b, i, n)
+	}
+	return nil
+}
+
+// checkServerTool requires a call of the server's own tool and its result to be together. The call
+// of a paused response, the last of a request, has no result yet.
+func checkServerTool(req *Request, m *Message, b *block, i, n int) *rejection {
+	has := func(blocks []json.RawMessage, ok func(*block) bool) bool {
+		return slices.ContainsFunc(blocks, func(raw json.RawMessage) bool {
+			var other block
+			return json.Unmarshal(raw, &other) == nil && ok(&other)
+		})
+	}
+	switch {
+	case b.Type == "server_tool_use" && i+1 < len(req.Messages) && !has(m.blocks[n:], func(o *block) bool { return o.ResultOf == b.ID }):
+		return reject("messages.%d: `%s` tool use with id `%s` was found without a corresponding `%s_tool_result` block", i, b.Name, b.ID, b.Name)
+	case b.Type != "tool_result" && strings.HasSuffix(b.Type, "_tool_result") && !has(m.blocks[:n], func(o *block) bool { return o.Type == "server_tool_use" && o.ID == b.ResultOf }):
+		return reject("messages.%d.content.%d: unexpected `tool_use_id` found in `%s` blocks: %s. Each `%s` block must have a corresponding `server_tool_use` block before it.", i, n, b.Type, b.ResultOf, b.Type)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package responsestest
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -253,7 +254,7 @@ func unfollowed(item inputItem) *refusal {
 }
 
 func (s *Server) acceptItem(in *input, i int, raw []byte, item inputItem) *refusal {
-	follows := item.Type == "function_call" || item.Type == "message" && item.Role == "assistant"
+	follows := strings.HasSuffix(item.Type, "_call") || item.Type == "message" && item.Role == "assistant"
 	if len(in.reasoning) > 0 && !follows && item.Type != "reasoning" {
 		return unfollowed(in.reasoning[0])
 	}
@@ -261,7 +262,7 @@ func (s *Server) acceptItem(in *input, i int, raw []byte, item inputItem) *refus
 		if no := s.acceptID(in, i, item); no != nil {
 			return no
 		}
-		in.ids[item.ID] = true
+		in.ids[item.ID] = item.ID != ""
 		in.reasoning = nil
 	}
 	switch item.Type {
@@ -288,6 +289,10 @@ func (s *Server) acceptItem(in *input, i int, raw []byte, item inputItem) *refus
 		}
 		in.answered[item.CallID] = true
 		return acceptContent(i, item.Output, "input_text", "input_image", "input_file")
+	case "web_search_call", "file_search_call", "code_interpreter_call", "image_generation_call", "mcp_call", "mcp_list_tools", "compaction":
+		return nil // run by the server
+	case "custom_tool_call":
+		return invalid("input", "No tool output found for custom tool call %s.", item.CallID)
 	default:
 		return invalid("input", "Invalid value: '%s'. Supported values are: 'function_call', 'function_call_output', 'message', 'reasoning'.", item.Type).coded("invalid_value")
 	}
@@ -312,7 +317,7 @@ func acceptCall(i int, item inputItem) *refusal {
 // acceptID returns a refusal unless the id of an item was sent by this server and the item
 // follows its reasoning.
 func (s *Server) acceptID(in *input, i int, item inputItem) *refusal {
-	prefix := map[string]string{"message": "msg", "function_call": "fc"}[item.Type]
+	prefix := map[string]string{"message": "msg", "function_call": "fc", "web_search_call": "ws"}[item.Type]
 	switch before, known := s.sent[item.ID]; {
 	case item.ID == "":
 		return nil
@@ -333,8 +338,10 @@ func (s *Server) acceptID(in *input, i int, item inputItem) *refusal {
 func (s *Server) acceptReasoning(in *input, i int, raw []byte, item inputItem) *refusal {
 	sent, known := s.sent[item.ID]
 	switch {
-	case item.ID == "" || item.Summary == nil:
-		return invalid("input", "Missing required parameter: 'input[%d].id' or 'summary'.", i).coded("missing_required_parameter")
+	case item.Summary == nil:
+		return invalid("input", "Missing required parameter: 'input[%d].summary'.", i).coded("missing_required_parameter")
+	case item.ID == "" && bytes.Contains(raw, []byte(`"id":`)):
+		return invalid("input", "Invalid 'input[%d].id': ''. Expected an ID that begins with 'rs'.", i).coded("invalid_value")
 	case item.Status != "":
 		return invalid("input", "Unknown parameter: 'input[%d].status'.", i).coded("unknown_parameter")
 	case item.Encrypted == nil:
