@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -12,41 +11,11 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/spelling"
 )
 
-// Nearest returns the name most similar to a word. If all names differ from it by half of its
-// letters, or by more than two, it returns "". Two swapped neighbors count as a letter.
-func Nearest(word string, names []string) string {
-	best, distance := "", min(3, (len(word)+1)/2)
-	for _, name := range names {
-		d := lettersBetween(strings.ToLower(word), name)
-		if d < distance || d == distance && best != "" && word[0] == name[0] && word[0] != best[0] {
-			best, distance = name, d
-		}
-	}
-	return best
-}
-
-// lettersBetween returns the number of letters by which a word differs from a name. The beginning
-// of a name differs by a letter.
-func lettersBetween(word, name string) int {
-	if len(word) > len(name)+8 { // letters of several bytes
-		return len(word)
-	}
-	d := spelling.Distance(word, name)
-	if len(word) > 2 && strings.HasPrefix(name, word) {
-		d = min(d, 1)
-	}
-	for i := range len(word) - 1 {
-		swapped := word[:i] + word[i+1:i+2] + word[i:i+1] + word[i+2:]
-		d = min(d, 1+spelling.Distance(swapped, name))
-	}
-	return d
-}
-
 // Unknown returns the error for a word that is no command below cmd. It suggests a command with a
 // similar name, or with this name in another place.
 func Unknown(cmd *cobra.Command, word string) error {
 	where := cmd.CommandPath()
-	if similar := Nearest(word, subcommands(cmd)); similar != "" {
+	if similar := spelling.Nearest(word, subcommands(cmd)); similar != "" {
 		return Usage(fmt.Errorf("unknown command %q; did you mean %s %s?", word, where, similar))
 	}
 	for _, c := range cmd.Commands() {
@@ -81,7 +50,7 @@ func FlagError(cmd *cobra.Command, err error) error {
 			names = append(names, f.Name)
 		}
 	})
-	similar := Nearest(unknown.GetSpecifiedName(), names)
+	similar := spelling.Nearest(unknown.GetSpecifiedName(), names)
 	if similar == "" {
 		return Usage(fmt.Errorf("%w; see %s --help", err, cmd.CommandPath()))
 	}
@@ -92,7 +61,7 @@ func FlagError(cmd *cobra.Command, err error) error {
 // error suggests it. do describes the right values.
 func OneOf(flag, value, do string, values ...string) error {
 	text := fmt.Sprintf("%s is %q: %s", flag, value, do)
-	if similar := Nearest(value, values); similar != "" {
+	if similar := spelling.Nearest(value, values); similar != "" {
 		text += fmt.Sprintf(" (did you mean %s?)", similar)
 	}
 	return Usage(errors.New(text))

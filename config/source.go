@@ -314,14 +314,7 @@ func oneOf(values []string) string {
 
 // nearestValue suggests a value for a misspelled text. If none is similar, it returns "".
 func nearestValue(text string, values []string) string {
-	fields := make([]field, len(values))
-	for i, v := range values {
-		fields[i].name = v
-	}
-	best := ""
-	if len(text) > 2 { // nearly every value is like a shorter text
-		best = nearestName(strings.ToLower(text), fields)
-	}
+	best := spelling.Nearest(text, values)
 	asks := slices.Contains(values, "ask") // the mode of approvals
 	switch strings.ToLower(text) {
 	case "none", "never", "disabled", "disable":
@@ -451,19 +444,13 @@ func nearest(name string, fields []field) string {
 	return ""
 }
 
-// nearestName returns the name with the smallest difference from name, at most two letters. If
-// there is none, it returns "".
+// nearestName returns the name of the field that name is most likely a misspelling of, or "".
 func nearestName(name string, fields []field) string {
-	best, distance := "", 3
-	for _, f := range fields {
-		if len(name) > len(f.name)+8 { // letters of several bytes
-			continue
-		}
-		if d := spelling.Distance(name, f.name); d < distance {
-			best, distance = f.name, d
-		}
+	names := make([]string, len(fields))
+	for i := range fields {
+		names[i] = fields[i].name
 	}
-	return best
+	return spelling.Nearest(name, names)
 }
 
 func sortedKeys(tree map[string]any) []string {

@@ -93,19 +93,13 @@ func commandLike(name string) bool {
 }
 
 func unknownCommand(x *Session, name string) string {
-	const slips, most = 2, 5 // typing mistakes, and names in the answer
-	var near []string
-	for distance, all := 0, x.Commands(); distance <= slips; distance++ {
-		for _, c := range all {
-			fits := spelling.Distance(name, c.Name) == distance || distance == 0 && strings.HasPrefix(c.Name, name)
-			if quoted := "`/" + c.Name + "`"; fits && len(near) < most && !slices.Contains(near, quoted) {
-				near = append(near, quoted)
-			}
-		}
+	var names []string
+	for _, c := range x.Commands() {
+		names = append(names, c.Name)
 	}
 	text := fmt.Sprintf("There is no command `/%s`.", name)
-	if len(near) > 0 {
-		text += " Did you mean " + strings.Join(near, " or ") + "?"
+	if near := spelling.Near(name, names); len(near) > 0 {
+		text += " Did you mean `/" + strings.Join(near, "` or `/") + "`?"
 	}
 	return text + " `/help` lists those there are. Nothing was sent to the model; to send it, begin with another character than `/`."
 }

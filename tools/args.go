@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/hermes-ls/hermes-ls/internal/spelling"
 	"github.com/hermes-ls/hermes-ls/tools/alias"
 )
 
@@ -43,7 +44,7 @@ type unknownParam struct {
 
 func (e *unknownParam) Error() string {
 	msg := fmt.Sprintf("unknown parameter %q", e.path+e.name)
-	near := nearest(e.name, e.known)
+	near := spelling.Likely(e.name, e.known)
 	if len(e.known) == 1 {
 		near = e.known
 	}
@@ -124,7 +125,7 @@ func Unset(text string) bool {
 // value fits it, the error suggests it.
 func unknown(s *jsonschema.Schema, object map[string]any, path, name string) *unknownParam {
 	all := parameters(s)
-	if len(nearest(name, all)) > 0 {
+	if len(spelling.Likely(name, all)) > 0 {
 		return &unknownParam{path, name, all}
 	}
 	var strange, missing []string

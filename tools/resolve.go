@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/hermes-ls/hermes-ls/internal/spelling"
 	"github.com/hermes-ls/hermes-ls/tools/alias"
 )
 
@@ -182,7 +183,7 @@ func (s *Set) unknown(offered func(string) bool, name, advice string) string {
 	if advice != "" {
 		return msg + ". " + advice
 	}
-	near := nearest(name, names)
+	near := spelling.Likely(name, names)
 	if likely := alias.Likely(name, func(tool string) bool { return slices.Contains(names, tool) }); likely != "" {
 		near = []string{likely}
 	}

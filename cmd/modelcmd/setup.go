@@ -18,6 +18,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/cmd/editors"
 	"github.com/hermes-ls/hermes-ls/config"
 	"github.com/hermes-ls/hermes-ls/config/catalog"
+	"github.com/hermes-ls/hermes-ls/internal/spelling"
 	"github.com/hermes-ls/hermes-ls/server/app"
 )
 
@@ -264,7 +265,7 @@ func chooseProvider(home string, now *config.Loaded, a *asker) (string, error) {
 			return provider, nil
 		}
 		meant := ""
-		if similar := cli.Nearest(provider, names); similar != "" {
+		if similar := spelling.Nearest(provider, names); similar != "" {
 			meant = " Did you mean " + similar + "?"
 		}
 		fmt.Fprintf(a.out, "%q is no provider.%s Enter one of those above, or add another one under providers in %s.\n", provider, meant, config.Path(home))

@@ -113,16 +113,12 @@ func find(all []*Skill, name string) (*Skill, bool) {
 // noSkill reports an unknown skill, with the nearest names.
 func noSkill(all []*Skill, name string) string {
 	text := fmt.Sprintf("There is no skill %q.", tools.OneLine(name, 100))
-	best, distance := "", max(3, len(name)/3)
-	part := func(a, b string) bool { return len(b) > 2 && strings.Contains(a, b) }
-	for _, s := range all {
-		lower := strings.ToLower(name)
-		if d := spelling.Distance(lower, s.Name); d < distance || best == "" && (part(s.Name, lower) || part(lower, s.Name)) {
-			best, distance = s.Name, min(d, distance)
-		}
+	names := make([]string, len(all))
+	for i, s := range all {
+		names[i] = s.Name
 	}
-	if best != "" {
-		text += fmt.Sprintf(" Did you mean %s?", best)
+	if near := spelling.Likely(name, names); len(near) > 0 {
+		text += fmt.Sprintf(" Did you mean %s?", near[0])
 	}
 	return text + " skill_view with query finds skills."
 }

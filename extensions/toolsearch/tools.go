@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/hermes-ls/hermes-ls/internal/shorten"
+	"github.com/hermes-ls/hermes-ls/internal/spelling"
 	"github.com/hermes-ls/hermes-ls/tools"
 )
 
@@ -170,7 +171,7 @@ func unknownTool(set *tools.Set, name string) string {
 		names = append(names, t.Name)
 	}
 	text := fmt.Sprintf("Unknown tool: %s. %s finds tools by words.", tools.OneLine(name, 80), searchName)
-	if near := tools.Nearest(name, names); len(near) > 0 {
+	if near := spelling.Likely(name, names); len(near) > 0 {
 		text += " Did you mean " + near[0] + "?"
 	}
 	return text

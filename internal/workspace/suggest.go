@@ -58,20 +58,14 @@ func (s *scope) near(ctx context.Context, path string) []string {
 	}
 	base := filepath.Base(p.rel)
 	var names []string
-	for _, name := range s.siblings(p) {
-		stem := strings.TrimSuffix(name, filepath.Ext(name))
-		if spelling.Distance(strings.ToLower(name), strings.ToLower(base)) <= 1+len(base)/5 || strings.EqualFold(stem, base) {
-			names = append(names, s.Name(filepath.Join(filepath.Dir(p.abs()), name)))
-		}
+	for _, name := range spelling.Near(base, s.siblings(p)) {
+		names = append(names, s.Name(filepath.Join(filepath.Dir(p.abs()), name)))
 	}
 	if head, _, ok := strings.Cut(path, " "); ok && len(names) == 0 { // main.go (lines 3-5)
 		if abs, exists := s.existing(head); exists {
 			return []string{s.Name(abs)}
 		}
 	}
-	slices.SortStableFunc(names, func(a, b string) int {
-		return spelling.Distance(filepath.Base(a), base) - spelling.Distance(filepath.Base(b), base)
-	})
 	if len(names) > 0 {
 		return names[:min(len(names), maxSuggestions)]
 	}

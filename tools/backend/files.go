@@ -175,20 +175,20 @@ func (f *Files) top(c *sftp.Client) (string, error) {
 	return real, nil
 }
 
-const nearEnough = 3 // number of different letters
-
 func (f *Files) notFound(c *sftp.Client, name, p string) error {
 	text := name + " does not exist on " + f.ssh.SSH.Host
 	var near []string
 	if entries, err := c.ReadDir(path.Dir(p)); err == nil {
-		for _, e := range entries {
-			if spelling.Distance(strings.ToLower(e.Name()), strings.ToLower(path.Base(p))) <= min(nearEnough, len(path.Base(p))/2) {
-				near = append(near, f.Name(path.Join(path.Dir(p), e.Name())))
-			}
+		names := make([]string, len(entries))
+		for i, e := range entries {
+			names[i] = e.Name()
+		}
+		for _, name := range spelling.Near(path.Base(p), names) {
+			near = append(near, f.Name(path.Join(path.Dir(p), name)))
 		}
 	}
 	if len(near) > 0 {
-		text += "; did you mean " + strings.Join(near[:min(len(near), 3)], " or ") + "?"
+		text += "; did you mean " + strings.Join(near, " or ") + "?"
 	} else {
 		text += "; look for it with a file search, or list the folder"
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/hermes-ls/hermes-ls/extensions/plugins"
 	"github.com/hermes-ls/hermes-ls/extensions/skills"
 	"github.com/hermes-ls/hermes-ls/internal/escape"
+	"github.com/hermes-ls/hermes-ls/internal/spelling"
 	"github.com/hermes-ls/hermes-ls/tools"
 	"github.com/hermes-ls/hermes-ls/tools/alias"
 )
@@ -334,7 +335,7 @@ func find(home, name string) (plugins.Plugin, error) {
 			names = append(names, p.Name)
 		}
 		text := fmt.Sprintf("there is no plugin %q", name)
-		if near := tools.Nearest(name, names); len(near) > 0 {
+		if near := spelling.Likely(name, names); len(near) > 0 {
 			text += fmt.Sprintf("; did you mean %s?", near[0])
 		}
 		return plugins.Plugin{}, errors.New(text)
