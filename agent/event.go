@@ -110,6 +110,14 @@ type (
 		Limit bool
 		// Offers are choices below the notice. The text names them, too.
 		Offers []tools.Offer
+		// Own is what an extension has to tell its part of the editor's plugin; nil: nothing.
+		Own *ExtensionEvent
+	}
+	// ExtensionEvent is the part of a notice for the plugin of an editor. Data is encoded as JSON.
+	ExtensionEvent struct {
+		Extension string `json:"extension"`
+		Kind      string `json:"kind"`
+		Data      any    `json:"data,omitempty"`
 	}
 	// TurnSummary is a line about a finished turn, for example about unchecked changes.
 	TurnSummary struct {

@@ -69,7 +69,7 @@ func (l *lab) beforeCalls(n int, pause time.Duration, list ...extension.Extensio
 	}
 	set, err := extension.Open(ctx, list, func(name string) *extension.Session {
 		return &extension.Session{
-			ID: "s", Name: name, Cwd: l.cwd, Folders: func() []string { return []string{l.cwd} }, Notify: func(string) {},
+			ID: "s", Name: name, Cwd: l.cwd, Folders: func() []string { return []string{l.cwd} }, Emit: func(extension.Event) {},
 			Config: func(into any) error {
 				switch into := into.(type) {
 				case *[]hooks.Hook:

@@ -39,8 +39,8 @@ type Session struct {
 	Models
 	// Ask asks the user.
 	Ask Asker
-	// Notify shows a text to the user.
-	Notify func(text string)
+	// Emit shows an event to the user. A host without a user drops it.
+	Emit func(Event)
 	// Wake reports pending notices, so the user can be notified if no turn runs.
 	Wake func()
 	// Redact replaces known secrets by placeholders.
@@ -80,8 +80,6 @@ type Processes struct {
 
 // Host is the program with which the user works: an editor or a terminal.
 type Host struct {
-	// Show shows a text at once, and Question a question to be answered with a slash command.
-	Show, Question func(text string)
 	// Decide asks a question for which the gate has no rule, within its time limit.
 	Decide func(ctx context.Context, q tools.ApprovalRequest) (tools.Decision, error)
 	// OpenURL opens a page in the user's browser, such as that of a login at a server. If the host
@@ -159,10 +157,10 @@ func (s *Session) derive(kind Kind, own Own) *Session {
 	}
 	switch kind {
 	case Subagent:
-		d.Confine, d.Ask, d.Notify, d.Wake, d.Plan, d.Spawn = own.Confine, own.Ask, s.Notify, s.Wake, own.Plan, own.Spawn
+		d.Confine, d.Ask, d.Emit, d.Wake, d.Plan, d.Spawn = own.Confine, own.Ask, s.emitNotices, s.Wake, own.Plan, own.Spawn
 		d.ConfineReader, d.Watch = own.ConfineReader, own.Watch
 	case Script: // a program gets results, and can neither ask nor start anything
-		d.Notify = s.Notify
+		d.Emit = s.emitNotices
 	case Replay: // the recording contains the user's questions and notices
 		d.Confine = own.Confine
 	}

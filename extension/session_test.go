@@ -55,8 +55,8 @@ func TestDeriveNamesAllRights(t *testing.T) {
 	}
 	always := []string{"ID", "Name", "Kind", "Cwd", "Folders", "Files", "Editor", "Bounds", "Redact", "State", "Config"}
 	for kind, more := range map[Kind][]string{
-		Subagent: {"Confine", "Ask", "Notify", "Wake", "Plan", "Spawn"},
-		Script:   {"Notify"},
+		Subagent: {"Confine", "Ask", "Emit", "Wake", "Plan", "Spawn"},
+		Script:   {"Emit"},
 		Replay:   {"Confine"},
 	} {
 		derived := reflect.ValueOf(parent.derive(kind, own)).Elem()
@@ -67,5 +67,20 @@ func TestDeriveNamesAllRights(t *testing.T) {
 				t.Errorf("a %s has %s: %v, want %v", kind, name, has, want)
 			}
 		}
+	}
+}
+
+// The events of a derived session are notices or events of the extension, never questions.
+func TestDerivedSessionsAskNoQuestions(t *testing.T) {
+	t.Parallel()
+	var kinds []string
+	parent := &Session{Emit: func(e Event) { kinds = append(kinds, e.Kind) }}
+	derived := parent.derive(Script, Own{})
+	derived.Notify("a")
+	derived.Show("b")
+	derived.Question("c?")
+	derived.Emit(Event{Kind: "frame", Title: "d"})
+	if want := []string{EventNotice, EventNotice, EventNotice, "frame"}; !slices.Equal(kinds, want) {
+		t.Errorf("%q, want %q", kinds, want)
 	}
 }

@@ -219,10 +219,10 @@ func rightsOf(x *Session, name string, section func(*config.Loaded) (any, error)
 		ID: x.id, Name: name, Kind: extension.Main, Cwd: x.Cwd(),
 		Folders: at.ws.Folders, Files: at.files(), Editor: at.ws,
 		Bounds: at.bounds(x.svc, x.settings.secrets), Processes: processesOf(x), Host: hostOf(x), Models: modelsOf(x, name),
-		Ask:    askerOf(x),
-		Notify: x.notify,
-		Wake:   x.wake,
-		Mode:   x.settings.mode, SetMode: x.SetMode,
+		Ask:  askerOf(x),
+		Emit: func(e extension.Event) { x.emit(name, e) },
+		Wake: x.wake,
+		Mode: x.settings.mode, SetMode: x.SetMode,
 		Situation: func() extension.Situation { return situationOf(x) },
 		Spawn:     func(ctx context.Context, t extension.Task) (extension.Report, error) { return Spawn(ctx, x, t) },
 		Redact:    func(text string) string { return x.settings.secrets.Hide(text) },
@@ -251,7 +251,7 @@ func processesOf(x *Session) extension.Processes {
 func hostOf(x *Session) extension.Host {
 	_, offers := x.host.(interface{ ShowsOffers() })
 	h := extension.Host{
-		Show: x.notifier.show, Question: x.notifier.ask, Decide: x.ask, Offers: offers,
+		Decide: x.ask, Offers: offers,
 		OpenURL: openURL(x), Diagnoser: x.location.diagnoser(x.host),
 		CommandsChanged: func() {
 			if v, ok := x.host.(CommandViewer); ok {
@@ -355,11 +355,23 @@ func (x *Session) ask(ctx context.Context, q tools.ApprovalRequest) (tools.Decis
 	return x.questions.AskPermission(ctx, q)
 }
 
-// notify shows a text to the user at once. Before the first turn, it is shown with the turn.
-func (x *Session) notify(text string) {
-	if x.record.opened() != nil {
-		x.notifier.show(text)
+// emit shows an event of an extension. A question is no part of the running turn: its host shows
+// it in a place of its own.
+func (x *Session) emit(name string, e extension.Event) {
+	n := agent.Notice{Text: e.Title, More: e.Text}
+	switch e.Kind {
+	case extension.EventQuestion:
+		n.Asks = true
+		x.notifier.sink(nil).Event(n)
 		return
+	case extension.EventNotice:
+		if x.record.opened() == nil {
+			x.notifier.later(n)
+			return
+		}
+	case extension.EventNow:
+	default:
+		n.Own = &agent.ExtensionEvent{Extension: name, Kind: e.Kind, Data: e.Data}
 	}
-	x.notifier.warn(text)
+	x.notifier.post(n)
 }

@@ -15,8 +15,8 @@ type notifier struct {
 	host Host
 
 	mu      sync.Mutex
-	pending []string   // are shown with the next turn
-	turn    agent.Sink // of the client that shows the running turn; nil: none
+	pending []agent.Notice // are shown with the next turn
+	turn    agent.Sink     // of the client that shows the running turn; nil: none
 }
 
 // ProblemViewer is a [Host] with a view of configuration problems, which it shows at once. Other
@@ -27,11 +27,14 @@ type ProblemViewer interface {
 
 // show shows a text to the user at once, in the running turn if there is one. Hosts without a view
 // of notices show them only in turns.
-func (n *notifier) show(text string) {
+func (n *notifier) show(text string) { n.post(agent.Notice{Text: text}) }
+
+// post shows a notice as show does.
+func (n *notifier) post(notice agent.Notice) {
 	n.mu.Lock()
 	turn := n.turn
 	n.mu.Unlock()
-	n.sink(turn).Event(agent.Notice{Text: text})
+	n.sink(turn).Event(notice)
 }
 
 // mention shows a text to the user, in hosts with a view of notices. It is for facts with another
@@ -62,14 +65,14 @@ func (n *notifier) during(turn agent.Sink) (ended func()) {
 	return func() { set(nil) }
 }
 
-// ask shows a question; the user answers with a slash command.
-func (n *notifier) ask(text string) { n.sink(nil).Event(agent.Notice{Text: text, Asks: true}) }
-
 // warn shows a text to the user with the next turn.
-func (n *notifier) warn(text string) {
+func (n *notifier) warn(text string) { n.later(agent.Notice{Text: text}) }
+
+// later shows a notice with the next turn.
+func (n *notifier) later(notice agent.Notice) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.pending = append(n.pending, text)
+	n.pending = append(n.pending, notice)
 }
 
 // report shows the problems that no session has shown yet.
@@ -90,8 +93,8 @@ func (n *notifier) flush(sink agent.Sink) {
 	pending := n.pending
 	n.pending = nil
 	n.mu.Unlock()
-	for _, text := range pending {
-		sink.Event(agent.Notice{Text: text})
+	for _, notice := range pending {
+		sink.Event(notice)
 	}
 }
 

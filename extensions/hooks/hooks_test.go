@@ -49,7 +49,7 @@ func newBed(t *testing.T, section string, scripts map[string]string) *bed {
 	e := hooks.New(hooks.Options{Dir: filepath.Join(b.dir, "cwd"), Environ: func(context.Context, []string) []string { return []string{"PATH=" + os.Getenv("PATH")} }})
 	b.set, err = extension.Open(t.Context(), []extension.Extension{e}, func(name string) *extension.Session {
 		return &extension.Session{ID: "s", Name: name, Cwd: "/work", Folders: func() []string { return []string{"/work"} },
-			Config: func(into any) error { *into.(*[]hooks.Hook) = all; return nil }, Notify: func(text string) { b.notices = append(b.notices, text) }}
+			Config: func(into any) error { *into.(*[]hooks.Hook) = all; return nil }, Emit: func(e extension.Event) { b.notices = append(b.notices, e.Title) }}
 	})
 	if err != nil {
 		t.Fatal(err)

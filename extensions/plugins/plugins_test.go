@@ -156,7 +156,7 @@ func (b *bed) open() *session {
 				*into.(*plugins.Config) = plugins.Config{Settings: b.settings, Getenv: getenv}
 				return nil
 			},
-			Notify: func(text string) { s.mu.Lock(); defer s.mu.Unlock(); s.notices = append(s.notices, text) },
+			Emit: func(e extension.Event) { s.mu.Lock(); defer s.mu.Unlock(); s.notices = append(s.notices, e.Title) },
 		}
 	})
 	if err != nil {

@@ -41,7 +41,7 @@ func newBed(t *testing.T, files map[string]string) *bed {
 	x, err := New().Open(t.Context(), &extension.Session{
 		Files: ws, Editor: ws, Folders: ws.Folders,
 		Situation: func() extension.Situation { return extension.Situation{Window: b.window} },
-		Notify:    func(text string) { b.notices = append(b.notices, text) },
+		Emit:      func(e extension.Event) { b.notices = append(b.notices, e.Title) },
 		Host: extension.Host{Problems: func(context.Context) ([]extension.Problem, error) {
 			return []extension.Problem{{Path: filepath.Join(dir, "a.go"), Line: 3, Column: 1, Severity: "error", Message: "bad\nthing", Source: "vet x"}}, nil
 		}},

@@ -146,7 +146,7 @@ func newHarness(t *testing.T) *harness {
 	h := &harness{home: t.TempDir(), ask: &asked{}}
 	env := map[string]string{"WEATHER_TOKEN": "w", "OPENAI_API_KEY": "k"}
 	s := &extension.Session{
-		Ask: h.ask, Redact: func(text string) string { return text }, Notify: func(text string) { h.notices = append(h.notices, text) },
+		Ask: h.ask, Redact: func(text string) string { return text }, Emit: func(e extension.Event) { h.notices = append(h.notices, e.Title) },
 		Host: extension.Host{CommandsChanged: func() { h.changed++ }},
 		Config: func(into any) error {
 			*into.(*Config) = Config{

@@ -111,3 +111,37 @@ func BenchmarkDelta(b *testing.B) {
 		s.Event(agent.Text{MessageID: "01900000-0000-7000-8000-000000000001", Text: "a few words of"})
 	}
 }
+
+// TestEventsOfExtensions sends the event of an extension with its data, as a notice or as a thought.
+func TestEventsOfExtensions(t *testing.T) {
+	t.Parallel()
+	event := agent.Notice{Text: "A page is open.", Own: &agent.ExtensionEvent{Extension: "browser", Kind: "page", Data: map[string]int{"tabs": 2}}}
+	const meta = `"event":{"extension":"browser","kind":"page","data":{"tabs":2}}`
+	for want, can := range map[string]acp.ClientCapabilities{
+		`"sessionUpdate":"notice","severity":"info","title":"A page is open.","_meta":{"hermes":{` + meta + `}}`: {Session: &acp.ClientSessionCapabilities{Notices: &acp.Supported{}}},
+		`"text":"A page is open.\n"},"_meta":{"hermes":{` + meta + `,"notice":true}}`:                            {},
+	} {
+		out := &gate{open: make(chan struct{})}
+		close(out.open)
+		w := wire.NewWriter(out, wire.LineFraming)
+		a := NewAgent(app.New(server.Options{Home: t.TempDir()}), writing{w: w}, Options{})
+		a.Client.SetCapabilities(ReadClient(encode(t, can)))
+		a.Client.Sink("s").Event(event)
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		acptest.Validate(t, acptest.FromAgent, []byte(out.String()))
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%s is not in %s", want, out)
+		}
+	}
+}
+
+func encode(t *testing.T, v any) []byte {
+	t.Helper()
+	data, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}

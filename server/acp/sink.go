@@ -123,15 +123,26 @@ func (s *sink) title(title string) {
 func (s *sink) notice(e agent.Notice) {
 	if c := s.client.can.Load(); c.Session != nil && c.Session.Notices != nil {
 		u := &acp.Notice{SessionUpdate: acp.UpdateNotice, Severity: "info", Title: e.Text, Description: e.More}
+		meta := map[string]any{}
 		if len(e.Offers) > 0 {
-			u.Meta = acp.Meta{"hermes": map[string]any{"offers": e.Offers}}
+			meta["offers"] = e.Offers
+		}
+		if e.Own != nil {
+			meta["event"] = e.Own
+		}
+		if len(meta) > 0 {
+			u.Meta = acp.Meta{"hermes": meta}
 		}
 		s.post(u)
 		return
 	}
+	meta := map[string]any{"notice": true}
+	if e.Own != nil {
+		meta["event"] = e.Own
+	}
 	s.post(&acp.ContentChunk{
 		SessionUpdate: acp.UpdateAgentThought, Content: acp.ContentBlock{Type: acp.ContentText, Text: tools.WithoutControls(e.String()) + "\n"},
-		Meta: acp.Meta{"hermes": map[string]any{"notice": true}},
+		Meta: acp.Meta{"hermes": meta},
 	})
 }
 

@@ -3,6 +3,7 @@ package app_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -43,7 +44,11 @@ func (g *guest) Event(e agent.Event) {
 	case agent.Text:
 		g.text = append(g.text, strings.TrimSpace(e.Text))
 	case agent.Notice:
-		g.text = append(g.text, "notice: "+e.Text)
+		text := "notice: " + e.Text
+		if e.Own != nil {
+			text += fmt.Sprint(" ", *e.Own)
+		}
+		g.text = append(g.text, text)
 	}
 }
 
@@ -116,7 +121,7 @@ func says(text string) func(*fakemodel.Exchange) {
 }
 
 // A feature is a folder and a line in the list: its tool, its section, its command, its notices,
-// its settings and its events work.
+// its settings, its hooks and its events for the user work.
 func TestToy(t *testing.T) {
 	t.Parallel()
 	m := fakemodel.Script(
@@ -154,7 +159,7 @@ func TestToy(t *testing.T) {
 	if err := s.CloseSession(t.Context(), x.ID()); err != nil {
 		t.Fatal(err)
 	}
-	if want := []string{"lazy", "Done!", "notice: This word is not sent.", "Played 1 times."}; !slices.Equal(g.text, want) {
+	if want := []string{"notice: A game was played. {toy played map[games:1]}", "lazy", "Done!", "notice: This word is not sent.", "Played 1 times."}; !slices.Equal(g.text, want) {
 		t.Errorf("the user saw %q, want %q", g.text, want)
 	}
 	want := []string{

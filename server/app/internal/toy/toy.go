@@ -1,5 +1,5 @@
 // Package toy is an extension with one of everything, for tests: a tool, a prompt
-// section, a slash command, events, a notice, state and a configuration section.
+// section, a slash command, hooks, an event for the user, a notice, state and a configuration section.
 package toy
 
 import (
@@ -57,6 +57,7 @@ func (x *instance) Tools(context.Context, []tools.Spec) ([]tools.Tool, error) {
 			if err := x.session.State.Save(ctx, "played", x.played); err != nil {
 				return tools.Result{}, err
 			}
+			x.session.Emit(extension.Event{Kind: "played", Title: "A game was played.", Data: map[string]int{"games": x.played}})
 			return tools.OK(map[string]string{"greeting": x.greet(in.Name)}), nil
 		})
 	return []tools.Tool{play}, nil
