@@ -13,7 +13,6 @@ import (
 	"sync"
 
 	"github.com/hermes-ls/hermes-ls/internal/folderpath"
-	"github.com/hermes-ls/hermes-ls/internal/sandbox/fspath"
 	"github.com/hermes-ls/hermes-ls/internal/sandbox/gitguard"
 
 	"github.com/hermes-ls/hermes-ls/internal/proc"
@@ -182,7 +181,7 @@ func (b *Box) Confine(ctx context.Context, c *proc.Cmd, writable ...string) erro
 	if err != nil {
 		return err
 	}
-	programs := b.starts(c)
+	programs := b.views.startsAll(c)
 	policy := b.basePolicy()
 	b.guard(&policy, s)
 	policy.temp = temp
@@ -195,23 +194,6 @@ func (b *Box) Confine(ctx context.Context, c *proc.Cmd, writable ...string) erro
 	policy.Visible = append(policy.Visible, inTemp(programs, b.cfg, policy.Roots)...)
 	policy.Writable = append(policy.Writable, writable...)
 	return b.enforce(ctx, m, policy, c)
-}
-
-// starts adds the program of a command, and the files that it runs, to those that commands see in the
-// home. It returns them. Files of the Hermes home stay hidden.
-func (b *Box) starts(c *proc.Cmd) (programs []string) {
-	if len(c.Args) > 0 {
-		programs = append(programs, c.Args[0])
-	}
-	for _, file := range c.Runs {
-		if !fspath.Under(file, b.views.hermesHome) {
-			programs = append(programs, file)
-		}
-	}
-	for _, program := range programs {
-		b.views.starts(program)
-	}
-	return programs
 }
 
 // bounds returns the mechanism and the temporary folder for a new command. If nothing bounds the

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hermes-ls/hermes-ls/internal/proc"
 	"github.com/hermes-ls/hermes-ls/internal/sandbox/fspath"
 	"github.com/hermes-ls/hermes-ls/internal/sandbox/gitguard"
 
@@ -115,6 +116,23 @@ func (v *views) starts(program string) {
 	if fspath.Under(program, v.home) && !slices.Contains(v.programs, program) {
 		v.programs, v.view = append(v.programs, program), nil
 	}
+}
+
+// startsAll makes the program of a command, and the files that it runs, visible if they lie in a
+// home. It returns them. Files of the Hermes home stay hidden.
+func (v *views) startsAll(c *proc.Cmd) (programs []string) {
+	if len(c.Args) > 0 {
+		programs = append(programs, c.Args[0])
+	}
+	for _, file := range c.Runs {
+		if !fspath.Under(file, v.hermesHome) {
+			programs = append(programs, file)
+		}
+	}
+	for _, program := range programs {
+		v.starts(program)
+	}
+	return programs
 }
 
 // look makes a view. v.mu is held.

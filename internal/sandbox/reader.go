@@ -23,7 +23,7 @@ func (b *Box) ConfineReader(ctx context.Context, c *proc.Cmd, name string) (own 
 	if own, err = b.privateFolder(temp, name); err != nil {
 		return "", fmt.Errorf("making a folder for %s: %w", name, err)
 	}
-	programs := b.starts(c)
+	programs := b.views.startsAll(c)
 	policy := b.basePolicy() // nothing of the workspace is writable, so nothing in it is held
 	policy.Mode, policy.Pinned, policy.temp = ReadOnly, nil, temp
 	policy.Writable = []string{own}
