@@ -24,7 +24,10 @@ type (
 		Attached  string // text for the model after Text; empty: none
 	}
 	// Text is a piece of the answer.
-	Text struct{ MessageID, Text string }
+	Text struct {
+		MessageID, Text string
+		Failed          bool // it says why a slash command was not done
+	}
 	// Thought is a piece of the model's reasoning.
 	Thought struct{ MessageID, Text string }
 	// CallStarted announces a running or waiting call.

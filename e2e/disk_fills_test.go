@@ -64,6 +64,19 @@ func (d smallDisk) fill() {
 	ballast.Close()
 }
 
+// leave makes a little room on the full disk.
+func (d smallDisk) leave(room int) {
+	d.t.Helper()
+	ballast := filepath.Join(d.dir, "ballast")
+	info, err := os.Stat(ballast)
+	if err == nil {
+		err = os.Truncate(ballast, info.Size()-int64(room))
+	}
+	if err != nil {
+		d.t.Fatal(err)
+	}
+}
+
 // empty makes room on the disk.
 func (d smallDisk) empty() {
 	d.t.Helper()
@@ -188,6 +201,61 @@ func TestDiskOfHomeFills(t *testing.T) {
 			if shown = say("/undo"); !strings.Contains(shown, "Restored: `a.txt`.") {
 				t.Errorf("/undo with room again: %s", shown)
 			}
+		})
+	}
+}
+
+// TestUndoOnAFullDisk: `hermes-ls run /undo` exits with 1 if it has not done all, and its output is true: it names the
+// restored files, or nothing was changed.
+func TestUndoOnAFullDisk(t *testing.T) {
+	t.Parallel()
+	for _, room := range []int{0, 48 << 10, 1 << 20} {
+		t.Run(fmt.Sprint(room), func(t *testing.T) {
+			t.Parallel()
+			b := newBed(t, map[string]string{"pricing.py": "", "a.txt": "price = 'one'\n"})
+			disk := onSmallDisk(t, &b, "", "8m")
+			if shown := faceOf(t, b, "run")(editOf("one", "two")); !strings.Contains(shown, "Now two.") {
+				t.Fatalf("the edit: %s", shown)
+			}
+			disk.fill()
+			disk.leave(room)
+			undo := func(code int) (shown string) {
+				t.Helper()
+				cmd := exec.Command(b.binary, "run", "--continue", "/undo")
+				cmd.Dir, cmd.Env = b.workspace, b.environ()
+				out, _ := cmd.CombinedOutput()
+				if got := cmd.ProcessState.ExitCode(); got != code {
+					t.Errorf("exit code %d, not %d: %s", got, code, out)
+				}
+				return string(out)
+			}
+			file := func(want string) {
+				t.Helper()
+				if text, err := os.ReadFile(filepath.Join(b.workspace, "a.txt")); err != nil || string(text) != want {
+					t.Errorf("the file has %q, %v, not %q", text, err, want)
+				}
+			}
+			switch room {
+			case 0:
+				if shown := undo(1); !strings.Contains(shown, "the disk is full") || !strings.Contains(shown, "nothing was changed") {
+					t.Errorf("told: %s", shown)
+				}
+				file("price = 'two'\n")
+			case 1 << 20:
+				if shown := undo(0); !strings.Contains(shown, "Restored: `a.txt`.") {
+					t.Errorf("told: %s", shown)
+				}
+				file("price = 'one'\n")
+				return
+			default: // too little for the rest of the history
+				if shown := undo(1); !strings.Contains(shown, "Not all is done. Restored: `a.txt`. The history is unchanged: the disk is full") {
+					t.Errorf("told: %s", shown)
+				}
+				file("price = 'one'\n")
+			}
+			disk.empty()
+			undo(0)
+			file("price = 'one'\n")
 		})
 	}
 }

@@ -114,7 +114,7 @@ func (x *Session) Undo(ctx context.Context, u Undoing) (done Undone, err error) 
 		return nil
 	})
 	if err != nil && u.Files {
-		err = fmt.Errorf("%s The history is unchanged: %w", done.Files, err)
+		err = &donePartly{fmt.Errorf("%s The history is unchanged: %w", done.Files, err)}
 	}
 	return done, err
 }

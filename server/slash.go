@@ -132,7 +132,7 @@ func startCommand(x *Session, c Command, in agent.Input, args string, also agent
 		case err != nil:
 			text = notDone(err)
 		}
-		sink.Event(agent.Text{MessageID: store.NewID(), Text: strings.TrimSpace(text) + "\n"})
+		sink.Event(agent.Text{MessageID: store.NewID(), Text: strings.TrimSpace(text) + "\n", Failed: err != nil})
 		return agent.EndTurn, nil
 	})
 }
@@ -163,9 +163,17 @@ func startMade(x *Session, c Command, in agent.Input, args string, also agent.Si
 	})
 }
 
+// donePartly is the error of a command that has done a part of its work, which its text names.
+type donePartly struct{ error }
+
+func (e *donePartly) Unwrap() error { return e.error }
+
 // notDone returns a sentence with the error of a command, without the name of a parameter.
 func notDone(err error) string {
 	text := err.Error()
+	if partly := (*donePartly)(nil); errors.As(err, &partly) {
+		return "Not all is done. " + strings.TrimSuffix(text, ".") + "."
+	}
 	if input := (*InputError)(nil); errors.As(err, &input) {
 		text = input.Text
 	}

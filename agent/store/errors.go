@@ -45,7 +45,11 @@ func (s *Store) explain(doing string, err error) error {
 		return nil
 	}
 	if hasCode(err, sqlite3.SQLITE_FULL) || hasCode(err, sqlite3.SQLITE_IOERR) && hasNoRoom(filepath.Dir(s.path)) {
-		return fmt.Errorf("the disk is full, so this was not stored. Make room on the disk of %s, then try again (%s: %w)", s.path, doing, err)
+		advice := "then try again"
+		if doing == "opening" {
+			advice += "; nothing was changed"
+		}
+		return fmt.Errorf("the disk is full, so this was not stored. Make room on the disk of %s, %s (%s: %w)", s.path, advice, doing, err)
 	}
 	return fmt.Errorf("session store %s: %s: %w", s.path, doing, advise(err))
 }

@@ -178,6 +178,9 @@ func outcome(ctx context.Context, host *terminalHost, id string, reason agent.St
 		return host.failed(err)
 	}
 	host.ended(id, reason)
+	if host.refused { // the output says why
+		return &cli.Exit{Code: cli.Failed}
+	}
 	if reason == agent.EndTurn && !host.answered {
 		return fmt.Errorf("the model gave no answer")
 	}

@@ -30,6 +30,18 @@ func TestRunTellsProblemsOnce(t *testing.T) {
 	}
 }
 
+// TestRunOfRefusedCommands checks that a slash command that is not done exits with 1.
+func TestRunOfRefusedCommands(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t)
+	p.write("home/config.yaml", "model: {provider: embedded}\n")
+	for prompt, want := range map[string]int{"/undo": 1, "/rollback 9": 1, "/status": 0} {
+		if out, errOut, code := p.run("run", prompt); code != want || want == 1 && !strings.HasPrefix(out, "Not done: ") || errOut != "" {
+			t.Errorf("%s: %d, %q, %q", prompt, code, out, errOut)
+		}
+	}
+}
+
 // TestRunContinues checks that --continue and --session add a prompt to a stored session.
 func TestRunContinues(t *testing.T) {
 	t.Parallel()

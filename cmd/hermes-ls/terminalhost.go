@@ -36,6 +36,7 @@ type terminalHost struct {
 
 	mu       sync.Mutex // guards the output and the fields below; subagents send events from other goroutines
 	answered bool       // some text was written
+	refused  bool       // a slash command was not done
 	midLine  bool       // the last line of out is not complete
 	asking   bool       // a question waits for its answer
 	calls    runningCalls
@@ -61,7 +62,7 @@ func (h *terminalHost) Event(e agent.Event) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if text, ok := e.(agent.Text); ok && text.Text != "" {
-		h.answered = true
+		h.answered, h.refused = true, h.refused || text.Failed
 	}
 	if h.json {
 		if line := jsonEvent(e); line != nil {

@@ -246,7 +246,7 @@ func TestUndoThatIsNotStored(t *testing.T) {
 		t.Fatal(err)
 	}
 	raw, err := e.Call("workspace/executeCommand", map[string]any{"command": protocol.CommandPrompt, "arguments": []any{map[string]any{"prompt": "/undo", "wait": true}}})
-	if told := fmt.Sprintf("%s %v", raw, err); !strings.Contains(told, "Restored: `a.txt`. The history is unchanged: ") {
+	if told := fmt.Sprintf("%s %v", raw, err); !strings.Contains(told, "Not all is done. Restored: `a.txt`. The history is unchanged: ") {
 		t.Errorf("told %s", told)
 	}
 	if text := contentOf(t, filepath.Join(root, "a.txt")); text != "1\n" {
