@@ -10,7 +10,7 @@ import { open } from "./host.mjs";
 import { call, script, stepsOf, until } from "./steps.mjs";
 
 const dir = fs.mkdtempSync(path.join(os.tmpdir(), "hermes-daily-"));
-const names = ["locked.txt", "slow.txt", "broken.txt", "formatted.txt", "shown.txt", "clean.txt", "dirty.txt", "unsaved.txt", "asked.txt", "other.txt"];
+const names = ["locked.txt", "slow.txt", "broken.txt", "formatted.txt", "shown.txt", "clean.txt", "dirty.txt", "unsaved.txt", "asked.txt", "other.txt", "rolled.txt", "reverted.txt", "unlocked.txt"];
 const files = Object.fromEntries(names.map((name) => [name, "one\ntwo\nthree\n"]));
 let editor;
 
@@ -92,11 +92,53 @@ step("a save that fails is told to the model and to the user", async () => {
   assert.equal(editor.read("locked.txt"), files["locked.txt"]);
 });
 
-step("a document that is read-only in the editor is not told as saved", async () => {
+step("a document that is read-only in the editor is not changed: VS Code would lose the text without a question", async () => {
   const [result] = await edit("shown.txt", patch("shown.txt"));
-  assert.match(result, /it was not saved \(it may be read-only in VS Code\): the disk has the old text/);
-  await editor.chat.getByText(/Not saved in the editor: .*shown\.txt\. Commands see the version on the disk/).first().waitFor();
+  assert.match(result, /the editor refused the edit of shown\.txt: it is read-only in VS Code\. Nothing was changed/);
+  await text("two").waitFor();
   assert.equal(editor.read("shown.txt"), files["shown.txt"]);
+});
+
+const rollBack = async (name) => {
+  await editor.run("Hermes: Roll Back…");
+  await editor.pick(`Edit ${name}`);
+  await editor.page.getByRole("button", { name: "Roll Back", exact: true }).click();
+};
+const told = (words) => editor.chat.getByText(words).first().waitFor();
+
+step("a roll back and a revert of a document that is read-only in the editor say so, and can be repeated", async () => {
+  for (const [name, restore] of [["rolled.txt", rollBack], ["reverted.txt", () => editor.run("Hermes: Revert")]]) {
+    await edit(name, patch(name));
+    await editor.openFile(name);
+    await editor.run("File: Set Active Editor Read-only in Session");
+    await restore(name);
+    await told(new RegExp(`Not restored: ${name} \\(.*read-only in VS Code`));
+    assert.equal(editor.read(name), "one\n2\nthree\n");
+    await editor.openFile(name);
+    await text("2").waitFor();
+    await editor.run("File: Set Active Editor Writeable in Session");
+    await restore(name);
+    await until("the earlier text on disk", () => editor.read(name) === files[name]);
+  }
+});
+
+step("a roll back that cannot be saved is told, and its text outlives the window", async () => {
+  if (process.getuid() === 0) return; // root writes all files
+  await edit("unlocked.txt", patch("unlocked.txt"));
+  fs.chmodSync(editor.file("unlocked.txt"), 0o444);
+  await rollBack("unlocked.txt");
+  await told("Not saved: unlocked.txt (VS Code could not save it). The disk has another text until you save.");
+  await unsaved("unlocked.txt").waitFor();
+  await editor.page.reload();
+  await editor.status.waitFor();
+  await unsaved("unlocked.txt").waitFor();
+  assert.equal(editor.read("unlocked.txt"), "one\n2\nthree\n");
+  fs.chmodSync(editor.file("unlocked.txt"), 0o644);
+  await editor.openFile("unlocked.txt");
+  await text("two").waitFor();
+  await editor.page.keyboard.press("Control+s");
+  await until("the user's save", () => editor.read("unlocked.txt") === files["unlocked.txt"]);
+  await editor.openChat();
 });
 
 step("with hermes.saveEdits off, nothing is saved, and the user and the model are told", async () => {
@@ -110,7 +152,7 @@ step("with hermes.saveEdits off, nothing is saved, and the user and the model ar
   const [result, seen] = await edit("unsaved.txt", patch("unsaved.txt"), call("terminal", { command: "cat unsaved.txt" }));
   assert.match(result, /it was not saved \(hermes\.saveEdits is off\): the disk has the old text/);
   assert.match(seen, /one\\ntwo\\nthree.*not saved in the editor: .*unsaved\.txt/);
-  await editor.chat.getByText(/Not verified: commands ran while .*unsaved\.txt were not saved/).first().waitFor();
+  await editor.chat.getByText(/Not verified: commands ran while .*unsaved\.txt (was|were) not saved/).first().waitFor();
   await unsaved("unsaved.txt").waitFor();
   assert.equal(editor.read("unsaved.txt"), files["unsaved.txt"]);
   await set({ "hermes.saveEdits": true }, "on");

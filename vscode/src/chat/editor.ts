@@ -1,6 +1,7 @@
 import * as path from "node:path";
 import * as vscode from "vscode";
 
+import { editing, readOnlyHere } from "../edits";
 import { target } from "./address";
 import { region } from "./region";
 import * as show from "../show";
@@ -77,7 +78,9 @@ async function replace(document: vscode.TextDocument, range: vscode.Range, text:
   const edit = new vscode.WorkspaceEdit();
   const body = range.isEmpty || range.end.character === 0 ? text : text.replace(/\n$/, "");
   edit.replace(document.uri, range, body);
-  if (!(await vscode.workspace.applyEdit(edit))) throw new Error(`${path.basename(document.uri.fsPath)} cannot be changed`);
+  const name = path.basename(document.uri.fsPath);
+  const { result, readOnly } = await editing([document.uri.toString()], () => vscode.workspace.applyEdit(edit));
+  if (!result || readOnly.length > 0) throw new Error(`${name} cannot be changed${readOnly.length > 0 ? `: it is ${readOnlyHere}` : ""}`);
   const changed = await vscode.window.showTextDocument(document);
   changed.revealRange(new vscode.Range(range.start, range.start.translate(body.split("\n").length)), vscode.TextEditorRevealType.InCenterIfOutsideViewport);
   void offerComparison(document, before, compare);

@@ -1,5 +1,6 @@
 import * as vscode from "vscode";
 
+import { editing, readOnlyHere } from "../edits";
 import { Hermes } from "../hermes";
 import { Command } from "../protocol";
 import { Place } from "../places";
@@ -115,7 +116,11 @@ export class InlineEdits implements vscode.Disposable, vscode.CodeLensProvider {
     const edit = new vscode.WorkspaceEdit();
     edit.replace(at.document.uri, new vscode.Range(start[0], start[1], end[0], end[1]), text);
     const clean = !at.document.isDirty;
-    if (!(await vscode.workspace.applyEdit(edit))) {
+    const { result, readOnly } = await editing([at.document.uri.toString()], () => vscode.workspace.applyEdit(edit));
+    if (readOnly.length > 0) {
+      void show.warn(`Nothing was changed: the file is ${readOnlyHere}.`);
+    }
+    if (!result || readOnly.length > 0) {
       return;
     }
     at.found.change.after = withdrawn(at.left, at.hunk);

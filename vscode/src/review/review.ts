@@ -2,6 +2,7 @@ import * as path from "node:path";
 import * as vscode from "vscode";
 
 import { tellRestored } from "../commands/sessions";
+import { editing, readOnlyHere } from "../edits";
 import { Hermes } from "../hermes";
 import { message } from "../server/process";
 import { folders } from "../sessions";
@@ -274,14 +275,25 @@ export class Review implements vscode.Disposable, vscode.TextDocumentContentProv
       }
     }
     const changed = chosen.filter((c) => !kept.includes(c));
-    const done = await vscode.workspace.applyEdit(edit);
-    await Promise.all(changed.map((c) => vscode.workspace.save(vscode.Uri.file(c.path))));
+    const uriOf = (c: Change) => vscode.Uri.file(c.path);
+    const { result: done, readOnly } = await editing(
+      changed.map((c) => uriOf(c).toString()),
+      () => vscode.workspace.applyEdit(edit),
+    );
+    await Promise.all(changed.map((c) => vscode.workspace.save(uriOf(c))));
     const names = (of: Change[]) => of.map((c) => shownName(c.path));
     if (!done) {
       return { restored: [], kept: names(chosen), why: chosen.map(() => "the editor refused the edit") };
     }
+    const isReadOnly = (c: Change) => readOnly.includes(uriOf(c).toString());
+    const refused = changed.filter(isReadOnly);
     const unsaved = changed.filter((c) => isDirty(c.path)).map((c) => ({ path: shownName(c.path) }));
-    return { restored: names(changed), kept: names(kept), why: kept.map(() => "you have changed the same lines since"), unsaved };
+    return {
+      restored: names(changed.filter((c) => !isReadOnly(c))),
+      kept: names([...kept, ...refused]),
+      why: [...kept.map(() => "you have changed the same lines since"), ...refused.map(() => `it is ${readOnlyHere}`)],
+      unsaved,
+    };
   }
 }
 
