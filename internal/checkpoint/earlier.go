@@ -12,8 +12,8 @@ import (
 )
 
 // Earlier reports whether a session of the workspace has changed the file at path since this
-// process began. It also reports whether the file had the text of its document before. The
-// workspace calls it while the keeper looks at files, so it must not take a lock held then.
+// process began. It also reports whether the file had the text of its document before. file is nil if
+// the file is gone. The workspace calls it while the keeper looks at files, so it must not take a lock held then.
 func (k *Keeper) Earlier(path string, doc, file []byte) workspace.Earlier {
 	docs, files := asOnDisk(doc), [][]byte{file}
 	changed := false
@@ -26,7 +26,7 @@ func (k *Keeper) Earlier(path string, doc, file []byte) workspace.Earlier {
 			return workspace.EarlierSame
 		}
 		found, there := o.Files.Entry(path)
-		changed = changed || stampsTell && there && !t.had(path, files) && o.commands.hold(stampOf(found.Info).Changed)
+		changed = changed || file == nil && t.hasFile(path) || stampsTell && there && !t.had(path, files) && o.commands.hold(stampOf(found.Info).Changed)
 	}
 	switch had, left := k.store.recorded(k.Files.Folders(), path, docs, file); {
 	case had:
@@ -60,7 +60,7 @@ func (s *Store) keepersOf(folders []string) (keepers []*Keeper) {
 
 // recorded searches the checkpoints of all sessions of the folders since the store was opened. had
 // reports whether the file at path had any of the texts before a change. left reports whether a
-// session left it with its present content.
+// session left it with its present content, or removed it if file is nil.
 func (s *Store) recorded(folders []string, path string, docs [][]byte, file []byte) (had, left bool) {
 	sessions, err := s.sessionsOf(folders)
 	if err != nil {
@@ -82,11 +82,23 @@ func (s *Store) recorded(folders []string, path string, docs [][]byte, file []by
 				if slices.Contains(sums, step.Before.Sum) {
 					return true, false
 				}
-				left = left || step.After.Sum == present && !c.Unsure
+				is := step.After.Sum == present
+				if file == nil {
+					is = step.After.Kind == ""
+				}
+				left = left || is && !c.Unsure
 			}
 		}
 	}
 	return false, left
+}
+
+// hasFile reports whether there was a file at path.
+func (t *tree) hasFile(path string) bool {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	e, ok := t.entries[path]
+	return ok && e.kind() == kindFile
 }
 
 // had reports whether the file at path had any of the contents.

@@ -82,17 +82,17 @@ const (
 	EarlierOther           // a program changed the file, and it did not have the document's text before
 )
 
-// before asks earlier about a document with a different file, if they were never compared. If the
-// file had the document's text before a program changed it, the document has no unsaved changes. If
+// before asks earlier about a document whose file is another or gone, if they were never compared. If the
+// file had the document's text before a program changed or removed it, the document has no unsaved changes. If
 // it had another text, both have changed.
 func (s *SavedTexts) before(path string, doc, file []byte, earlier func(path string, doc, file []byte) Earlier) {
 	s.mu.Lock()
 	_, ok := s.known[path]
 	s.mu.Unlock()
-	if ok || file == nil {
+	if ok {
 		return
 	}
-	if equal, _ := alike(doc, file); equal {
+	if equal, _ := alike(doc, file); file != nil && equal {
 		return
 	}
 	was := earlier(path, doc, file)

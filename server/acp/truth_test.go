@@ -211,6 +211,48 @@ func TestBothChanged(t *testing.T) {
 	}
 }
 
+// TestFileGone: a command moves or removes the file of an open document that no session has read, and the editor never
+// closes it. The file is gone for reads and edits. If the user has typed, an edit is rejected, and the text stays in the editor.
+func TestFileGone(t *testing.T) {
+	t.Parallel()
+	const patch = `{"path":"f.txt","old_string":"alpha","new_string":"ALPHA"}`
+	for name, commands := range map[string][]string{
+		"moved": {"mv f.txt g.txt"}, "removed": {"rm f.txt"}, "removed in an earlier turn": {"rm f.txt", "echo x > x.txt"},
+	} {
+		for typed, want := range map[string]string{"": "f.txt does not exist", "typed\n": "both texts are still there"} {
+			t.Run(name+"/"+typed, func(t *testing.T) {
+				t.Parallel()
+				var replies []func(*fakemodel.Exchange)
+				for _, command := range commands {
+					replies = append(replies, tool("terminal", `{"command":"`+command+`"}`), reply("ok"))
+				}
+				m := fakemodel.Script(append(replies, tool("patch", patch), tool("read_file", `{"path":"f.txt"}`), reply("ok"))...)
+				c := connect(t, setup{model: m, client: lendsFiles})
+				path := filepath.Join(c.ws, "f.txt")
+				write(t, path, "alpha\nbeta\n")
+				o := c.opens(-1, path)
+				if typed != "" {
+					o.types(path, "alpha\nbeta\n"+typed)
+				}
+				id := c.newSession()
+				for range len(commands) + 1 {
+					c.must(protocol.MethodSessionPrompt, say(id, "go"), nil)
+				}
+				messages := m.Requests()[len(replies)+1].Messages
+				if got := messages[len(messages)-1].Text(); !strings.Contains(got, want) {
+					t.Errorf("the model was told %s", got)
+				}
+				if _, err := os.Stat(path); err == nil {
+					t.Errorf("the file is there again: %q", read(t, path))
+				}
+				if text, _ := o.text(path); text != "alpha\nbeta\n"+typed {
+					t.Errorf("the editor has %q", text)
+				}
+			})
+		}
+	}
+}
+
 // TestEarlierTurns: a command of an earlier turn has changed the file of an open document. No
 // session has read the document and the editor never reloads it. An edit keeps the command's text.
 func TestEarlierTurns(t *testing.T) {
