@@ -95,7 +95,7 @@ func (r *Runner) execute(ctx context.Context, env *tools.Env, call tools.Call, i
 	if err != nil {
 		return tools.Result{}, err
 	}
-	done.note = joined(done.note, r.box(env).Explain(done.errs), settled)
+	done.note = joined(done.note, r.box(env).Explain(done.errs, true), settled)
 	if done.interrupted {
 		done.note = joined(done.note, tools.StoppedText(ctx)+".")
 	}

@@ -342,10 +342,13 @@ func (b *Box) Close() {
 }
 
 // Explain returns a hint if a command's output shows that the sandbox blocked something. Otherwise
-// it returns "".
-func (b *Box) Explain(output string) string {
-	if b.off() {
+// it returns "". failed tells whether the command says that it failed.
+func (b *Box) Explain(output string, failed bool) string {
+	switch {
+	case b.off():
 		return ""
+	case !failed:
+		return unsignedTag(output)
 	}
 	if hint := missedKey(output); hint != "" && !b.cfg.strict {
 		return hint

@@ -50,8 +50,8 @@ func TestHomeIsWorkspace(t *testing.T) {
 				if strings.Contains(out, canary) || !strings.HasSuffix(out, "ab\nab\n") || !v.has("home/project/b", "b") || !v.has("home/notes", "ab") {
 					t.Error(out)
 				}
-				if out := v.run(`echo x > new`); !strings.Contains(out, "new") || v.box.Explain(out) == "" || !v.lacks("home/new") {
-					t.Errorf("%q is not explained: %q", out, v.box.Explain(out))
+				if out := v.run(`echo x > new`); !strings.Contains(out, "new") || v.box.Explain(out, true) == "" || !v.lacks("home/new") {
+					t.Errorf("%q is not explained: %q", out, v.box.Explain(out, true))
 				}
 			})
 		}
@@ -89,13 +89,13 @@ func TestExplainHidden(t *testing.T) {
 			v := newVictim(t, m, WorkspaceWrite, true)
 			v.write("home/src/lib/go.mod", "module lib")
 			out := v.run(`cat ~/src/lib/go.mod`)
-			if text := v.box.Explain(out); !strings.Contains(text, v.home+"/src/lib/go.mod") || !strings.Contains(text, "sandbox.read") {
+			if text := v.box.Explain(out, true); !strings.Contains(text, v.home+"/src/lib/go.mod") || !strings.Contains(text, "sandbox.read") {
 				t.Errorf("%q is explained by %q", out, text)
 			}
-			if text := v.box.Explain(v.run(`cat ~/.npm/none ~/.unknown none; cat ` + v.ws + `/none`)); text != "" {
+			if text := v.box.Explain(v.run(`cat ~/.npm/none ~/.unknown none; cat `+v.ws+`/none`), true); text != "" {
 				t.Errorf("what is not there is explained by %q", text)
 			}
-			if text := v.box.Explain(v.run(`cat ~/.ssh/id_ed25519`)); strings.Contains(text, "sandbox.read") {
+			if text := v.box.Explain(v.run(`cat ~/.ssh/id_ed25519`), true); strings.Contains(text, "sandbox.read") {
 				t.Errorf("a secret is offered: %q", text)
 			}
 		})

@@ -1,6 +1,9 @@
 package sandbox
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // keyUse is an operation that failed because commands cannot see a key.
 type keyUse struct {
@@ -32,6 +35,19 @@ var keyUses = []keyUse{
 		"commands do not see the user's SSH keys, agents and stored logins (sandbox), and no user can be asked for a password. Tell the user to run this command in a terminal of their own, " +
 			"or to add the key's folder to sandbox.read, or to pass a token with terminal.env_passthrough",
 	},
+}
+
+// unsigned are ssh-keygen's errors after which git makes a tag without a signature and exits with 0.
+var unsigned = []string{"Couldn't load public key", "No private key found for", "Couldn't find key in agent", "Couldn't get agent socket", "Couldn't sign message"}
+
+// unsignedTag returns a hint if the output of a command that exited with 0 shows that git has made a tag without its
+// signature, because commands do not see the key. Otherwise it returns "".
+func unsignedTag(output string) string {
+	if !slices.ContainsFunc(unsigned, func(sign string) bool { return strings.Contains(output, sign) }) {
+		return ""
+	}
+	return "commands do not see the user's signing keys and agents (sandbox), so nothing was signed. If the command made a tag, it has no signature: remove it (git tag -d NAME), " +
+		"and tell the user to make it in a terminal of their own, or to add the key's folder to sandbox.read if the key needs no agent"
 }
 
 // missedKey returns a hint if the output shows that a hidden key was needed.

@@ -28,12 +28,19 @@ func TestExplainMissedKeys(t *testing.T) {
 			v := newVictim(t, m, WorkspaceWrite, true)
 			v.host("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", v.home+"/.ssh/id_ed25519_sign")
 			v.run("git init -q; git -c user.name=A -c user.email=a@b commit -q --allow-empty -m x")
+			tag := v.run("git -c user.name=A -c user.email=a@b -c gpg.format=ssh -c user.signingkey=~/.ssh/id_ed25519_sign.pub tag -s v2 -m x HEAD 2>&1")
+			if text := v.box.Explain(tag, true) + v.box.Explain(tag, false); !strings.Contains(text, "sign") || !strings.Contains(text, "sandbox") {
+				t.Errorf("a tag: %q is explained by %q", tag, text)
+			}
+			if text := v.box.Explain(v.run("git log 2>&1"), false); text != "" {
+				t.Errorf("git log is explained by %q", text)
+			}
 			for name, command := range cases {
 				if _, err := exec.LookPath("gpg"); err != nil && name != "ssh" {
 					t.Fatal(err)
 				}
 				out := v.run(command + " 2>&1")
-				if text := v.box.Explain(out); !strings.Contains(text, "sign") || !strings.Contains(text, "sandbox") || !strings.Contains(text, "approval") {
+				if text := v.box.Explain(out, true); !strings.Contains(text, "sign") || !strings.Contains(text, "sandbox") || !strings.Contains(text, "approval") {
 					t.Errorf("%s: %q is explained by %q", name, out, text)
 				}
 			}

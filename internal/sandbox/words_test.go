@@ -146,7 +146,7 @@ func TestNilBox(t *testing.T) {
 	if err := b.Confine(t.Context(), nil); err != nil {
 		t.Error(err)
 	}
-	if watching(b) != nil || b.Explain("Read-only file system") != "" || b.With(Opening{}) != nil {
+	if watching(b) != nil || b.Explain("Read-only file system", true) != "" || b.With(Opening{}) != nil {
 		t.Error("nothing is not nothing")
 	}
 	b.Close()

@@ -388,10 +388,10 @@ func explainLimit(o Outcome) string {
 
 // explainSandbox explains that the sandbox denied something.
 func explainSandbox(env *callEnv, box *sandbox.Box, text string, o Outcome) string {
-	if o.Code == 0 || env.Shell.on != nil {
+	if env.Shell.on != nil {
 		return ""
 	}
-	return box.Explain(text)
+	return box.Explain(text, o.Code != 0)
 }
 
 func explainCwd(env *callEnv, o Outcome) string {
