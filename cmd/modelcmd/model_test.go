@@ -22,7 +22,7 @@ import (
 func execute(t *testing.T, cmd *cobra.Command, in string, args ...string) (out, errOut string, code int) {
 	t.Helper()
 	var o, e bytes.Buffer
-	cmd.SetArgs(args)
+	cmd.SetArgs(append([]string{}, args...)) // nil would be the arguments of the test program
 	cmd.SetIn(strings.NewReader(in))
 	cmd.SetOut(&o)
 	cmd.SetErr(&e)

@@ -104,7 +104,7 @@ func TestToyOnTheCommandLine(t *testing.T) {
 			t.Fatalf("%d commands", len(all))
 		}
 		var out bytes.Buffer
-		all[0].SetArgs(nil)
+		all[0].SetArgs([]string{})
 		all[0].SetOut(&out)
 		if err := all[0].ExecuteContext(t.Context()); err != nil || out.String() != greeting+"\n" {
 			t.Errorf("the command printed %q, %v", &out, err)
