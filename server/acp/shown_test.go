@@ -11,6 +11,30 @@ import (
 	protocol "github.com/hermes-ls/hermes-ls/protocol/acp"
 )
 
+// The text of a failed call repeats a name that the model made up. It has no controls and nothing that
+// reorders text.
+func TestFailureHoldsNothingHidden(t *testing.T) {
+	t.Parallel()
+	path := `"a\u001b]0;x\u0007\u202e\u009b31m.txt"`
+	c := connect(t, setup{model: fakemodel.Script(tool("read_file", `{"path":`+path+`}`), tool("search_files", `{"pattern":"x","path":`+path+`}`), tool("terminal", `{"command":"true","workdir":`+path+`}`), reply("ok"))})
+	c.must(protocol.MethodSessionPrompt, say(c.newSession(), "go"), nil)
+	shown := 0
+	for _, call := range calls(c.seen()) {
+		for _, content := range call.Content {
+			if call.Status != protocol.StatusFailed || content.Content == nil {
+				continue
+			}
+			shown++
+			if text := content.Content.Text; !strings.Contains(text, ".txt") || strings.ContainsAny(text, "\x1b\x07\u202e\u009b") {
+				t.Errorf("it shows %q", text)
+			}
+		}
+	}
+	if shown != 3 {
+		t.Errorf("%d failures are shown", shown)
+	}
+}
+
 // A question and a call show no hidden text and nothing that reorders text.
 func TestQuestionHoldsNothingHidden(t *testing.T) {
 	t.Parallel()

@@ -205,19 +205,14 @@ func ended(e agent.CallEnded) *acp.ToolCall {
 	return u
 }
 
-// resultText returns the text of a tool result without content to show.
+// resultText returns the text of a tool result without content to show. It can have names that a model
+// made up, and output of commands, so it comes without controls.
 func resultText(result json.RawMessage) string {
 	var r struct{ Error, Output, Content string }
 	if json.Unmarshal(result, &r) != nil {
 		return "" // its output is not a text
 	}
-	switch {
-	case r.Error != "":
-		return r.Error
-	case r.Output != "":
-		return r.Output
-	}
-	return r.Content
+	return tools.WithoutControls(cmp.Or(r.Error, r.Output, r.Content))
 }
 
 func contents(shown []tools.Content) (content []acp.ToolCallContent, places []acp.ToolCallLocation) {
