@@ -16,16 +16,23 @@ import (
 	"github.com/hermes-ls/hermes-ls/internal/shorten"
 	"github.com/hermes-ls/hermes-ls/protocol/acp"
 	"github.com/hermes-ls/hermes-ls/server"
+	"github.com/hermes-ls/hermes-ls/tools"
 )
 
 // LongestError limits the message of an error in bytes. Messages name values of the client, such as ids.
 const LongestError = 4000
 
-// Error returns an error of the service with its code, message and data. A long message is shortened.
+// Error returns an error of the service with its code, message and data. See [ErrorText].
 func Error(err error) *acp.Error {
 	e := *coded(err)
-	e.Message = shorten.Start(e.Message, LongestError)
+	e.Message = ErrorText(e.Message)
 	return &e
+}
+
+// ErrorText returns the message of an error for a client: not too long, and without controls, which names
+// in it can have.
+func ErrorText(message string) string {
+	return shorten.Start(tools.WithoutControls(message), LongestError)
 }
 
 func coded(err error) *acp.Error {

@@ -25,6 +25,16 @@ func TestLongErrors(t *testing.T) {
 	}
 }
 
+// TestErrorsHoldNoControls checks that names in errors cannot control a terminal or reorder text.
+func TestErrorsHoldNoControls(t *testing.T) {
+	t.Parallel()
+	for _, err := range []error{errors.New("a\x1b]0;x\x07\u202eb\u009bc\nd"), acp.Errorf(acp.CodeInvalidParams, "a\x1b]0;x\x07\u202eb\u009bc\nd")} {
+		if got := Error(err).Message; got != "a]0;xbc\nd" {
+			t.Errorf("%q", got)
+		}
+	}
+}
+
 // TestErrorOfSize checks that the client gets our words about a prompt that does not fit, not the
 // endpoint's, with the details of the refusal.
 func TestErrorOfSize(t *testing.T) {

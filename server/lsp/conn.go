@@ -13,7 +13,6 @@ import (
 	"go.lsp.dev/jsonrpc2"
 	lsp "go.lsp.dev/protocol"
 
-	"github.com/hermes-ls/hermes-ls/internal/shorten"
 	"github.com/hermes-ls/hermes-ls/server/acp"
 	"github.com/hermes-ls/hermes-ls/server/lsp/editor"
 )
@@ -130,7 +129,7 @@ func coded(err error) error {
 		return nil
 	case errors.As(err, &rpc):
 		short := *rpc
-		short.Message = shorten.Start(rpc.Message, acp.LongestError)
+		short.Message = acp.ErrorText(rpc.Message)
 		return &short
 	case errors.Is(err, context.Canceled):
 		return jsonrpc2.NewError(codeCancelled, "cancelled")

@@ -309,7 +309,7 @@ func diagnosticsText(list []protocol.Diagnostic) string {
 		if d.Severity > 0 && d.Severity < len(severities) {
 			severity = severities[d.Severity]
 		}
-		fmt.Fprintf(&b, "- line %d: %s: %s", d.Range.Start.Line+1, severity, strings.Join(strings.Fields(d.Message), " "))
+		fmt.Fprintf(&b, "- line %d: %s: %s", uint64(d.Range.Start.Line)+1, severity, strings.Join(strings.Fields(d.Message), " "))
 		if d.Source != "" {
 			fmt.Fprintf(&b, " (%s)", d.Source)
 		}

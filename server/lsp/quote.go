@@ -54,7 +54,7 @@ func (x *quotes) quote(documentURI string, r *protocol.Range) (quotation, error)
 		}
 		return q, nil
 	}
-	first, last := r.Start.Line+1, r.End.Line+1
+	first, last := uint64(r.Start.Line)+1, uint64(r.End.Line)+1
 	if r.End.Character == 0 && last > first {
 		last-- // a selection of whole lines ends at the start of the next
 	}
@@ -101,7 +101,7 @@ func (x *quotes) onDisk(root, path string) (text []byte, known bool, err error) 
 	return file.Text, true, nil
 }
 
-func linesName(first, last uint32) string {
+func linesName(first, last uint64) string {
 	if first == last {
 		return fmt.Sprintf("line %d", first)
 	}
@@ -114,7 +114,7 @@ func quoteLines(text []byte, r protocol.Range, enc textenc.Encoding) string {
 	end := textenc.Offset(text, textenc.Position(r.End), enc)
 	if start >= end {
 		start = textenc.Offset(text, textenc.Position{Line: r.Start.Line}, enc)
-		end = textenc.Offset(text, textenc.Position{Line: r.Start.Line + 1}, enc)
+		end = max(start, textenc.Offset(text, textenc.Position{Line: r.Start.Line + 1}, enc)) // the last number of a line has no next
 	}
 	if end-start > maxQuote {
 		end = start + maxQuote
