@@ -17,8 +17,8 @@ const cacheSlack = 8
 func TestLlamaServer(t *testing.T) {
 	t.Parallel()
 	model := llamaModel(t)
-	t.Run("long work", func(t *testing.T) { t.Parallel(); llamaWorks(t, model, 8192, 1, 22) })
-	t.Run("least window", func(t *testing.T) { t.Parallel(); llamaWorks(t, model, 4096, 1, 8) })
+	t.Run("long work", func(t *testing.T) { t.Parallel(); llamaWorks(t, model, 8192, 1, 30) })
+	t.Run("least window", func(t *testing.T) { t.Parallel(); llamaWorks(t, model, 4096, 1, 30) })
 	t.Run("two slots", func(t *testing.T) { t.Parallel(); llamaWorks(t, model, 12288, 2, 5) })
 	t.Run("too small", func(t *testing.T) { t.Parallel(); llamaRefused(t, model) })
 	t.Run("no tools", func(t *testing.T) { t.Parallel(); llamaAsText(t, model) })

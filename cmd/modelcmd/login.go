@@ -61,18 +61,16 @@ func login(ctx context.Context, home, provider string, a *asker) error {
 	if !slices.Contains(loginProviders(), provider) {
 		return cli.Usage(fmt.Errorf("%q is no provider; there are %s", provider, strings.Join(loginProviders(), ", ")))
 	}
-	if err := loginEndpoint(ctx, home, provider, a); err != nil {
+	if err := loginAddress(home, provider, a); err != nil {
 		return err
 	}
-	if name := config.KeyName(provider); name != "" {
-		key, err := a.secret(fmt.Sprintf("Key (%s, it is not shown): ", name))
-		if err != nil {
+	steps := []func(context.Context, string, string, *asker) error{loginModel, loginKey}
+	if a.terminal >= 0 { // most endpoints list their models only with a key
+		slices.Reverse(steps)
+	}
+	for _, step := range steps {
+		if err := step(ctx, home, provider, a); err != nil {
 			return err
-		}
-		if key != "" || provider != "custom" {
-			if err := config.SetKey(home, name, key); err != nil {
-				return fmt.Errorf("keeping the key: %w", err)
-			}
 		}
 	}
 	if err := app.Config().Set(home, "model.provider", provider); err != nil {
@@ -96,9 +94,24 @@ func loginProvider(a *asker) (string, error) {
 	return cmp.Or(provider, "openai"), err
 }
 
-// loginEndpoint sets the address of a custom provider, and the model of all providers but
-// openai.
-func loginEndpoint(ctx context.Context, home, provider string, a *asker) error {
+// loginKey asks for the key of a provider that has one, and stores it.
+func loginKey(_ context.Context, home, provider string, a *asker) error {
+	name := config.KeyName(provider)
+	if name == "" {
+		return nil
+	}
+	key, err := a.secret(fmt.Sprintf("Key (%s, it is not shown): ", name))
+	if err != nil || key == "" && provider == "custom" {
+		return err
+	}
+	if err := config.SetKey(home, name, key); err != nil {
+		return fmt.Errorf("keeping the key: %w", err)
+	}
+	return nil
+}
+
+// loginAddress sets the address of a custom provider. It removes an earlier address for others.
+func loginAddress(home, provider string, a *asker) error {
 	now := app.Config().Load(home, config.Options{}).Model
 	base := ""
 	if provider == "custom" {
@@ -108,27 +121,31 @@ func loginEndpoint(ctx context.Context, home, provider string, a *asker) error {
 		}
 	}
 	if base != now.BaseURL {
-		if err := app.Config().Set(home, "model.base_url", base); err != nil {
-			return err
-		}
+		return app.Config().Set(home, "model.base_url", base)
 	}
+	return nil
+}
+
+// loginModel sets the model of all providers but openai.
+func loginModel(ctx context.Context, home, provider string, a *asker) error {
 	if provider == "openai" {
 		return nil
 	}
+	now := app.Config().Load(home, config.Options{}).Model
 	usual := now.Default
 	if p, _ := catalog.Find(provider); p.Model != "" && provider != "openrouter" {
 		usual = p.Model
 	}
-	name, err := loginModel(ctx, home, provider, usual, a)
+	name, err := askModel(ctx, home, provider, usual, a)
 	if err != nil || name == "" && usual == now.Default {
 		return err
 	}
 	return app.Config().Set(home, "model.default", cmp.Or(name, usual))
 }
 
-// loginModel asks for the model. If the endpoint lists its models to a request with the key that
+// askModel asks for the model. If the endpoint lists its models to a request with the key that
 // is stored, the terminal shows the list.
-func loginModel(ctx context.Context, home, provider, usual string, a *asker) (string, error) {
+func askModel(ctx context.Context, home, provider, usual string, a *asker) (string, error) {
 	if a.terminal >= 0 {
 		ctx, stop := context.WithTimeout(ctx, listWait)
 		defer stop()

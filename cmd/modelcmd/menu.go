@@ -31,6 +31,7 @@ type menu struct {
 	all           []entry
 	other         bool // a typed text is an answer if no name contains it
 	width, height int
+	size          func() (width, height int, err error) // of the terminal; nil: it stays the same
 
 	typed string
 	at    int // in the matching entries
@@ -40,14 +41,21 @@ type menu struct {
 
 var errGivenUp = &noAnswerError{errors.New("canceled")}
 
+// The smallest terminal that shows a menu.
+const leastWidth, leastHeight = 20, 6
+
+// shownIn returns the number of entries that a terminal shows.
+func shownIn(height int) int { return min(height-3, 15) }
+
 // choose shows a menu, with the usual answer first. If the input or the output is no terminal, ok is false.
 func (a *asker) choose(title string, all []entry, usual string, other bool) (answer string, ok bool, err error) {
 	out, isFile := a.out.(*os.File)
 	if a.terminal < 0 || !isFile || !cli.Terminal(out) || len(all) == 0 || os.Getenv("TERM") == "dumb" {
 		return "", false, nil
 	}
-	width, height, err := term.GetSize(int(out.Fd()))
-	if err != nil || width < 20 || height < 6 {
+	size := func() (width, height int, err error) { return term.GetSize(int(out.Fd())) }
+	width, height, err := size()
+	if err != nil || width < leastWidth || height < leastHeight {
 		return "", false, nil
 	}
 	before, err := term.MakeRaw(a.terminal)
@@ -55,7 +63,7 @@ func (a *asker) choose(title string, all []entry, usual string, other bool) (ans
 		return "", false, nil
 	}
 	defer term.Restore(a.terminal, before) // the terminal is gone
-	m := menu{in: a.in, out: out, title: title, all: all, other: other, width: width, height: min(height-3, 15)}
+	m := menu{in: a.in, out: out, title: title, all: all, other: other, width: width, height: shownIn(height), size: size}
 	for i, e := range all {
 		if e.name == usual {
 			m.at = i
@@ -121,8 +129,23 @@ func (m *menu) fit() (fit []entry) {
 	return fit
 }
 
+// resize takes the size of the terminal. If it has changed, the drawn lines have moved, so resize
+// clears the terminal.
+func (m *menu) resize() {
+	if m.size == nil {
+		return
+	}
+	width, height, err := m.size()
+	if err != nil || width == m.width && shownIn(height) == m.height || width < leastWidth || height < leastHeight {
+		return
+	}
+	m.width, m.height, m.drawn = width, shownIn(height), 0
+	fmt.Fprint(m.out, "\x1b[H\x1b[2J")
+}
+
 // draw replaces the drawn lines.
 func (m *menu) draw(fit []entry) {
+	m.resize()
 	m.first = max(min(m.first, m.at, max(len(fit)-m.height, 0)), m.at-m.height+1, 0)
 	lines := []string{fmt.Sprintf("%s (arrow keys, Return; type to search): %s", m.title, m.typed)}
 	for i, e := range fit[m.first:min(m.first+m.height, len(fit))] {

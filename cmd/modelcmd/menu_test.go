@@ -38,7 +38,17 @@ func TestMenu(t *testing.T) {
 			}
 		}
 	}
-	m := menu{in: bufio.NewReader(strings.NewReader("xyz\r")), out: io.Discard, title: "Provider", all: all, width: 30, height: 5}
+	var out bytes.Buffer
+	sizes := [][2]int{{80, 20}, {24, 7}, {24, 7}, {10, 2}}
+	m := menu{in: bufio.NewReader(strings.NewReader("\x1b[B\x1b[B\x1b[B\r")), out: &out, title: "Model", all: all, width: 80, height: 15}
+	m.size = func() (int, int, error) { size := sizes[0]; sizes = sizes[1:]; return size[0], size[1], nil }
+	if got, err := m.run(); got != "m03" || err != nil {
+		t.Errorf("%q %v", got, err)
+	}
+	if _, after, cleared := strings.Cut(out.String(), "\x1b[H\x1b[2J"); !cleared || strings.Contains(after, "\x1b[2J") || strings.Count(after, "m00") != 3 || strings.Contains(after, "m04") {
+		t.Errorf("a smaller terminal shows %q", out.String())
+	}
+	m = menu{in: bufio.NewReader(strings.NewReader("xyz\r")), out: io.Discard, title: "Provider", all: all, width: 30, height: 5}
 	if got, err := m.run(); !errors.Is(err, io.EOF) { // the answer must be in the list
 		t.Errorf("%q %v", got, err)
 	}
