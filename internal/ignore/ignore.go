@@ -11,6 +11,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
@@ -309,6 +312,7 @@ func excludesFile(config []byte) string {
 type Glob struct {
 	rules  Rules
 	choose bool // the glob is not negated
+	forms  bool // it has other characters than ASCII, so names may be in another Unicode form
 }
 
 // ParseGlob parses the glob of a search. If it is empty, the result is nil.
@@ -317,7 +321,7 @@ func ParseGlob(glob string) (*Glob, error) {
 		return nil, nil
 	}
 	var r rule
-	text, negated := strings.CutPrefix(glob, "!")
+	text, negated := strings.CutPrefix(norm.NFC.String(glob), "!")
 	r.negated = !negated // a glob includes paths, a rule ignores them
 	text, r.dir = strings.CutSuffix(text, "/")
 	r.whole = strings.Contains(text, "/")
@@ -329,12 +333,16 @@ func ParseGlob(glob string) (*Glob, error) {
 		return nil, fmt.Errorf("file_glob %q cannot be used: %w. Nothing was searched. Write it as in *.go or src/**/*.ts", glob, err)
 	}
 	r.matchable = true
-	return &Glob{rules: Rules{r}, choose: !negated}, nil
+	forms := strings.ContainsFunc(glob, func(r rune) bool { return r >= utf8.RuneSelf })
+	return &Glob{rules: Rules{r}, choose: !negated, forms: forms}, nil
 }
 
 func (g *Glob) verdict(rel, name string, isDir bool) Verdict {
 	if g == nil {
 		return NoMatch
+	}
+	if g.forms {
+		rel, name = norm.NFC.String(rel), norm.NFC.String(name)
 	}
 	v := g.rules.verdict(rel, name, isDir)
 	if v == NoMatch && g.choose && !isDir {

@@ -16,6 +16,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"golang.org/x/text/unicode/norm"
+
 	"github.com/hermes-ls/hermes-ls/internal/ignore"
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 )
@@ -108,8 +110,11 @@ func New(q Query) (*Search, error) {
 		return nil, &QueryError{err.Error()}
 	}
 	if q.Files {
-		if s.named, err = ignore.NamePattern(q.Pattern); err != nil {
+		if s.named, err = ignore.NamePattern(norm.NFC.String(q.Pattern)); err != nil {
 			return nil, &QueryError{err.Error()}
+		}
+		if named := s.named; !ascii(q.Pattern) { // names may be in another Unicode form
+			s.named = func(rel, name string) bool { return named(norm.NFC.String(rel), norm.NFC.String(name)) }
 		}
 		return s, nil
 	}
@@ -158,13 +163,20 @@ func (s *Search) in(ctx context.Context, start Location) error {
 }
 
 // foreign reports whether the pattern may match non-ASCII characters. rg does not find them in
-// files of an older encoding, such as GBK or Shift_JIS.
+// files of an older encoding, such as GBK or Shift_JIS, and not in names of another Unicode form.
 func (s *Search) foreign() bool {
+	if !ascii(s.q.Glob) {
+		return true
+	}
 	if s.pattern == nil || s.q.Files {
 		return false
 	}
 	escaped := strings.Contains(s.q.Pattern, `\x{`) || strings.Contains(s.q.Pattern, `\p{`)
-	return escaped || strings.ContainsFunc(s.q.Pattern, func(r rune) bool { return r >= utf8.RuneSelf })
+	return escaped || !ascii(s.q.Pattern)
+}
+
+func ascii(text string) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool { return r >= utf8.RuneSelf })
 }
 
 // rules returns the ignore rules for a walk from start.

@@ -15,6 +15,8 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
+	"golang.org/x/text/unicode/norm"
+
 	"github.com/hermes-ls/hermes-ls/internal/search"
 	"github.com/hermes-ls/hermes-ls/internal/testneed"
 	"github.com/hermes-ls/hermes-ls/internal/textenc"
@@ -277,6 +279,33 @@ func TestSearchFileNames(t *testing.T) {
 			t.Errorf("in cmd: %+v, %v", found, err)
 		}
 	})
+}
+
+// TestSearchNamesInOtherForms: names and globs are found in each Unicode form.
+func TestSearchNamesInOtherForms(t *testing.T) {
+	t.Parallel()
+	forms := map[string]norm.Form{"NFC": norm.NFC, "NFD": norm.NFD}
+	for of, file := range forms {
+		for as, asked := range forms {
+			t.Run(of+" as "+as, func(t *testing.T) {
+				t.Parallel()
+				name := file.String("Käse/Größe.txt")
+				w, _ := open(t, map[string]string{name: "needle\n", "other.txt": "needle\n"}, nil)
+				engines(t, w, func(t *testing.T) {
+					for _, q := range []search.Query{
+						{Pattern: "*Größe*", Files: true}, {Pattern: "Grö", Files: true}, {Pattern: "Käse/*", Files: true}, {Pattern: "*.txt", Glob: "*öß*", Files: true},
+						{Pattern: "needle", Glob: "Gr[öo]*", Mode: search.ModeFiles}, {Pattern: "needle", Glob: "Käse/**", Mode: search.ModeFiles}, {Pattern: "needle", Glob: "!other.txt", Mode: search.ModeFiles},
+					} {
+						q.Pattern, q.Glob = asked.String(q.Pattern), asked.String(q.Glob)
+						found, err := w.Search(t.Context(), q)
+						if err != nil || !slices.Equal(found.Files, []string{name}) {
+							t.Errorf("%+v finds %v, %v", q, found, err)
+						}
+					}
+				})
+			})
+		}
+	}
 }
 
 func TestSearchOpenDocuments(t *testing.T) {
