@@ -164,6 +164,7 @@ func shows(command, text string, more ...string) func(*plugin) {
 		p.wait(text)
 		if len(more) > 0 {
 			p.line(":Hermes " + more[0])
+			p.until("the file to be open", func() bool { return p.eval("bufname()") != "shop.py" }) // the chat may name it, too
 			p.wait(more[1])
 			p.line(":buffer shop.py")
 			p.wait("def total")
@@ -205,8 +206,7 @@ func (p *plugin) ask() {
 	p.wait("fix the “café” — naïve | quoted 'so' and \"so\"", "● idle", "I am not a real model")
 	p.line(":Hermes ask")
 	p.wait("Ask Hermes:")
-	p.line("what does shop.py do")
-	p.wait("what does shop.py do", "● idle")
+	p.answered("what does shop.py do", "what does shop.py do")
 	if got := p.eval("&filetype"); got != "python" {
 		p.t.Errorf("the cursor has left the file for a %q", got)
 	}
@@ -225,19 +225,25 @@ func (p *plugin) image() {
 	p.wait("there is no file")
 	p.line(":Hermes image " + shot)
 	p.wait("my shot.png goes with your next prompt")
-	p.line(":Hermes ask what is in the picture")
-	p.wait("(my shot.png)", "● idle")
+	p.answered(":Hermes ask what is in the picture", "(my shot.png)")
 	p.keep(p.name("image"))
-	before := p.answers()
-	p.line(":Hermes ask and now without it")
-	p.until("the next answer", func() bool { return p.answers() > before }) // the command line contains the prompt, and the last turn was idle, too
-	p.wait("and now without it", "● idle")
+	p.answered(":Hermes ask and now without it", "and now without it")
 	list := exec.Command(p.bed.binary, "sessions", "export", "--all")
 	list.Env = append(os.Environ(), "HERMES_HOME="+p.bed.home)
 	out, err := list.Output()
 	if n := bytes.Count(out, []byte(`"image/png"`)); err != nil || n != 1 {
 		p.t.Errorf("the sessions have %d pictures, %v", n, err)
 	}
+}
+
+// answered types a line that begins a turn, and waits for the answer of the embedded model and the
+// end of the turn. Before the turn begins, the chat is idle, and the command line contains the prompt.
+func (p *plugin) answered(line string, shown ...string) {
+	p.t.Helper()
+	before := p.answers()
+	p.line(line)
+	p.until("the next answer", func() bool { return p.answers() > before })
+	p.wait(append(shown, "● idle")...)
 }
 
 // answers counts the answers of the embedded model in all buffers.
@@ -280,8 +286,7 @@ func (p *plugin) closeIt() {
 
 func (p *plugin) writeTests() {
 	p.t.Helper()
-	p.line(":Hermes test")
-	p.wait("Write tests for shop.py.", "● idle")
+	p.answered(":Hermes test", "Write tests for shop.py.")
 	if rules := "Follow the tests that are there already"; !strings.Contains(p.log(), rules) || strings.Contains(p.text(), rules) {
 		p.t.Errorf("the model gets %q, and the chat does not show it:\n%s", rules, p.text())
 	}
@@ -289,8 +294,7 @@ func (p *plugin) writeTests() {
 
 func (p *plugin) document() {
 	p.t.Helper()
-	p.line(":2Hermes document")
-	p.wait("Document shop.py, line 2.", "● idle")
+	p.answered(":2Hermes document", "Document shop.py, line 2.")
 }
 
 // fix is about the diagnostics of the line, else of the file. If there are none, it says so.
@@ -300,11 +304,9 @@ func (p *plugin) fix() {
 	p.wait("nothing is reported in this file")
 	p.lua(`vim.diagnostic.set(vim.api.nvim_create_namespace("linter"), vim.fn.bufnr("shop.py"), {{ lnum = 1, col = 4, end_col = 10, severity = 1, source = "linter", message = "a plus is not a minus" }})`)
 	p.line(":1")
-	p.line(":Hermes fix")
-	p.wait("Fix shop.py.", "● idle")
+	p.answered(":Hermes fix", "Fix shop.py.")
 	p.line(":2")
-	p.line(":Hermes fix")
-	p.wait("Fix shop.py, line 2.", "● idle")
+	p.answered(":Hermes fix", "Fix shop.py, line 2.")
 	if log := p.log(); strings.Count(log, "a plus is not a minus") != 2 {
 		p.t.Errorf("the model was not told what the linter says:\n%s", log)
 	}
