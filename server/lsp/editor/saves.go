@@ -29,6 +29,8 @@ type base struct {
 	// disk again, or it has saved a change before reporting it. If the disk had another text when
 	// the document was opened, before is the text of the document.
 	before []byte
+	// replaced is set if before was the base until the document changed.
+	replaced bool
 }
 
 // OnSave calls told for each document saved by the editor. It implements [workspace.SaveTeller].
@@ -56,8 +58,12 @@ func (s *saves) tell(path string, text []byte) {
 	s.set(path, base{text: text, clean: true})
 	all := slices.Collect(maps.Values(s.told))
 	s.mu.Unlock()
+	save := workspace.Save{Base: b.text, Before: b.before, Text: text}
+	if b.clean && b.replaced && b.seen == stampOf(path) && bytes.Equal(b.text, text) {
+		save.Base, save.Before = b.before, nil // the file was not written after the change: the change was reported after the save
+	}
 	for _, told := range all {
-		told(path, workspace.Save{Base: b.text, Before: b.before, Text: text})
+		told(path, save)
 	}
 }
 
@@ -110,10 +116,15 @@ func (d *Documents) changing(path string) (changed func()) {
 		if !open {
 			return
 		}
-		b.seen, b.clean = now, diskHas(path, doc.Text)
+		for range 3 { // the editor may be saving it
+			b.seen, b.clean = stampOf(path), diskHas(path, doc.Text)
+			if b.seen == stampOf(path) {
+				break
+			}
+		}
 		if b.clean {
 			if b.text != nil {
-				b.before = b.text
+				b.before, b.replaced = b.text, true
 			}
 			b.text = doc.Text // the editor has read the disk again
 		}
