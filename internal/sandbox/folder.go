@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 
 	"github.com/hermes-ls/hermes-ls/internal/sandbox/fspath"
@@ -19,7 +20,8 @@ type Private struct {
 }
 
 // Make makes the folder. Where commands share the folder for temporary files (Landlock, macOS), it
-// lies in Hermes' home, unless commands can write there or its path is too long.
+// lies in Hermes' home, or in the user's folder for running programs (XDG_RUNTIME_DIR), which is hidden
+// from commands, too. If commands can write in both, or their paths are too long, it is a temporary folder.
 func (p Private) Make(ctx context.Context) (*scratch.Dir, error) {
 	b, kind := p.Box, p.Kind
 	if b.off() || b.cfg.HermesHome == "" {
@@ -28,9 +30,22 @@ func (p Private) Make(ctx context.Context) (*scratch.Dir, error) {
 	if m := b.mechanism(ctx); m.Kind != Landlock && m.Kind != Seatbelt {
 		return scratch.Make(kind)
 	}
-	dir := filepath.Join(fspath.Real(b.cfg.HermesHome), "run")
-	if len(dir) > longestRun || fspath.UnderAny(dir, fspath.Existing(b.Changeable())) {
-		return scratch.Make(kind)
+	changeable := fspath.Existing(b.Changeable())
+	for _, dir := range []string{filepath.Join(fspath.Real(b.cfg.HermesHome), "run"), ownRuntime(b.cfg.Environ)} {
+		if dir != "" && len(dir) <= longestRun && !fspath.UnderAny(dir, changeable) {
+			return scratch.MakeIn(dir, kind)
+		}
 	}
-	return scratch.MakeIn(dir, kind)
+	return scratch.Make(kind)
+}
+
+// ownRuntime returns our folder in XDG_RUNTIME_DIR. If others may enter it, or there is none, it
+// returns "".
+func ownRuntime(environ []string) string {
+	dir := fspath.Real(variable(environ, "XDG_RUNTIME_DIR", ""))
+	info, err := os.Stat(dir)
+	if err != nil || !filepath.IsAbs(dir) || !info.IsDir() || info.Mode().Perm()&0o077 != 0 {
+		return ""
+	}
+	return filepath.Join(dir, "hermes-ls")
 }
