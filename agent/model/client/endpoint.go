@@ -101,15 +101,16 @@ func (e *endpoint) proxyOf() string {
 // learned holds facts for later requests.
 type learned struct {
 	sync.Mutex
-	quirks   map[string]api.Quirks    // by model
-	limits   map[string]int           // of responses in tokens, by model, if the endpoint refused larger limits
-	bounds   map[string]int           // windows in tokens, by model, if the endpoint refused longer requests
-	accepted map[string]int           // tokens of the largest accepted request, by model
-	encoded  map[encoding]*api.Cached // messages
-	models   map[string]*metadata     // the endpoint's metadata, by model; nil: not requested yet
-	blind    map[string]time.Time     // models whose pictures the endpoint rejected, and when
-	printed  string                   // the output of Command
-	at       time.Time                // when it did
+	quirks    map[string]api.Quirks    // by model
+	limits    map[string]int           // of responses in tokens, by model, if the endpoint refused larger limits
+	bounds    map[string]int           // windows in tokens, by model, if the endpoint refused longer requests
+	accepted  map[string]int           // tokens of the largest accepted request, by model
+	encoded   map[encoding]*api.Cached // messages
+	models    map[string]*metadata     // the endpoint's metadata, by model; nil: not requested yet
+	blind     map[string]time.Time     // models whose pictures the endpoint rejected, and when
+	stateless map[string]int           // refusals of the endpoint's own state since it last accepted some, by model
+	printed   string                   // the output of Command
+	at        time.Time                // when it did
 }
 
 // encoding is a way to encode messages.
@@ -170,6 +171,43 @@ func (e *endpoint) id() string {
 
 // origin returns the origin of the endpoint's state.
 func (e *endpoint) origin() model.Origin { return model.Origin{API: e.API.Name(), Host: e.host} }
+
+// mostStateless is how often in a row an endpoint may refuse its own state. Then it gets none any
+// more: such servers refuse the state of each response, as proxies with thinking that is not signed.
+const mostStateless = 3
+
+// refusesState reports whether the endpoint refuses each state.
+func (e *endpoint) refusesState() bool {
+	e.learned.Lock()
+	defer e.learned.Unlock()
+	return e.learned.stateless[e.Model] >= mostStateless
+}
+
+// countState records whether the endpoint accepted its own state. accepted is false if it refused it.
+func (e *endpoint) countState(accepted bool) {
+	e.learned.Lock()
+	defer e.learned.Unlock()
+	switch {
+	case accepted:
+		delete(e.learned.stateless, e.Model)
+	case e.learned.stateless == nil:
+		e.learned.stateless = map[string]int{e.Model: 1}
+	default:
+		e.learned.stateless[e.Model]++
+	}
+}
+
+// hasState reports whether a request contains state of the target.
+func hasState(req *model.Request, t *api.Target) bool {
+	for i := range req.Messages {
+		for n := range req.Messages[i].Parts {
+			if t.State(&req.Messages[i].Parts[n]) != nil {
+				return true
+			}
+		}
+	}
+	return false
+}
 
 // target returns the options for requests to the endpoint with a key.
 func (e *endpoint) target(key string, noState bool) *api.Target {

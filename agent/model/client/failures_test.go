@@ -348,6 +348,41 @@ func TestStateIsDroppedOnce(t *testing.T) {
 	}
 }
 
+// TestStateRefusedEachTime refuses the state of each request. After three refusals in a row the
+// client sends none. An accepted state in between starts the count again.
+func TestStateRefusedEachTime(t *testing.T) {
+	t.Parallel()
+	for plan, want := range map[string]int{"rrrrrr": 3, "rraraarrrr": 6} { // r: refused, a: accepted
+		virtual(t, plan, func(t *testing.T) {
+			accepts, refusals := false, 0
+			m := inMemory(func(w http.ResponseWriter, r *http.Request) {
+				body, _ := io.ReadAll(r.Body)
+				if bytes.Contains(body, []byte("dW5zaWduZWQ")) && !accepts {
+					refusals++
+					w.WriteHeader(400)
+					io.WriteString(w, `{"error":{"message":"messages.1.content.0.thinking.signature: Field required"}}`)
+					return
+				}
+				w.Header().Set("Content-Type", "text/event-stream")
+				io.WriteString(w, streams[api.Messages].text)
+			}, over(api.Messages))
+			for i := range plan {
+				accepts = plan[i] == 'a'
+				req := hello()
+				req.Messages = append(req.Messages, model.Message{Role: model.Assistant, Parts: []model.Part{
+					{Type: model.ReasoningType, Text: "hm", State: &model.State{API: api.Messages, Host: "one.test", Data: []byte(`{"type":"thinking","thinking":"dW5zaWduZWQ"}`)}}, model.TextPart("done"),
+				}}, model.NewMessage(model.User, "more"))
+				if _, _, err := modeltest.Ask(t.Context(), m, req); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if refusals != want {
+				t.Errorf("%d refusals, want %d", refusals, want)
+			}
+		})
+	}
+}
+
 // TestPause pauses a response. The client continues it with the parts received so far, as a
 // single response with the sum of the usage.
 func TestPause(t *testing.T) {

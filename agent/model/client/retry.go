@@ -153,7 +153,7 @@ func (s *stream) ask(ctx context.Context, e *endpoint, key *keyState) error {
 		return fmt.Errorf("waiting to ask %s: %w", e.url, err)
 	}
 	defer leave()
-	t := e.target(key.key, s.noState[e.origin()])
+	t := e.target(key.key, s.noState[e.origin()] || e.refusesState())
 	before := t.Quirks
 	for {
 		t.Images = s.forms.forms
@@ -171,6 +171,9 @@ func (s *stream) ask(ctx context.Context, e *endpoint, key *keyState) error {
 			continue
 		}
 		var failed *model.Error
+		if err == nil && hasState(s.req, t) {
+			e.countState(true)
+		}
 		if err == nil || s.shown > 0 || s.broken || !errors.As(err, &failed) {
 			return err
 		}
@@ -182,6 +185,7 @@ func (s *stream) ask(ctx context.Context, e *endpoint, key *keyState) error {
 		if failed.Kind == model.ErrState && !t.NoState {
 			s.model.log.Info("model endpoint refuses its state", "endpoint", e.name(), "error", err)
 			t.NoState = true
+			e.countState(false)
 			s.dropState(e.origin())
 			continue
 		}
