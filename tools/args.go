@@ -35,6 +35,15 @@ func fit(schema *jsonschema.Schema, args json.RawMessage) (json.RawMessage, erro
 	return Marshal(fitted)
 }
 
+// fits reports whether args are a JSON object that fit would return unchanged.
+func fits(schema *jsonschema.Schema, args json.RawMessage) bool {
+	if !json.Valid(args) {
+		return false
+	}
+	fitted, err := fit(schema, args)
+	return err == nil && bytes.Equal(fitted, args)
+}
+
 // unknownParam is the error for a parameter unknown to the tool.
 type unknownParam struct {
 	path  string // where, such as todos[0].

@@ -116,9 +116,6 @@ func asObject(tool string, r Result) Result {
 
 // arguments repairs the model's arguments and checks them against t's schema.
 func (s *Set) arguments(env *Env, t Tool, args json.RawMessage) (json.RawMessage, error) {
-	if fitsAsIs(t.accepts.schema(), args) {
-		return args, nil
-	}
 	object, err := RepairArgs(string(args))
 	var cut *cutError
 	if errors.As(err, &cut) {

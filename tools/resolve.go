@@ -30,7 +30,7 @@ func (s *Set) Resolve(c Call, offered func(name string) bool) (_ Call, failure s
 			return s.Resolve(inner, offered)
 		}
 	}
-	if ok && (c.resolved || fitsAsIs(t.accepts.schema(), c.Args) && !alias.Decorated(c.Name, c.Args)) {
+	if ok && (c.resolved || fits(t.accepts.schema(), c.Args) && !alias.Decorated(c.Name, c.Args)) {
 		return c, ""
 	}
 	if inner, wrapped := s.unwrapCall(c, t, ok); wrapped {

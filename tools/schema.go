@@ -30,9 +30,8 @@ func New[In any](t Tool, run func(ctx context.Context, env *Env, call Call, in I
 	if text := t.Description; t.Describe == nil && strings.Contains(text, "{{") {
 		t.Describe = func(offered []Tool) string { return Describe(text, offered, nil) }
 	}
-	plain := plainFieldsOf(reflect.TypeFor[In]())
 	t.Run = func(ctx context.Context, env *Env, call Call) (Result, error) {
-		in, err := decode[In](plain, call.Args)
+		in, err := Decode[In](call.Args)
 		if err != nil {
 			return Fail("%s: %v", t.Name, err), nil
 		}
@@ -42,15 +41,7 @@ func New[In any](t Tool, run func(ctx context.Context, env *Env, call Call, in I
 }
 
 // Decode returns the input of a tool created by [New].
-func Decode[In any](args json.RawMessage) (In, error) {
-	return decode[In](plainFieldsOf(reflect.TypeFor[In]()), args)
-}
-
-func decode[In any](plain plainFields, args json.RawMessage) (in In, err error) {
-	if plain.fill(reflect.ValueOf(&in).Elem(), args) {
-		return in, nil
-	}
-	in = *new(In)
+func Decode[In any](args json.RawMessage) (in In, err error) {
 	dec := json.NewDecoder(bytes.NewReader(args))
 	dec.DisallowUnknownFields()
 	err = dec.Decode(&in)

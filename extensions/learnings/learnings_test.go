@@ -52,7 +52,7 @@ func (b *bed) open(folder string) {
 		return &extension.Session{
 			ID: "s", Name: name, Cwd: folder, Config: extension.Decode(Section().Defaults),
 			Redact: func(text string) string { return strings.ReplaceAll(text, "sk-secret-1234", "[redacted]") },
-			Emit: func(e extension.Event) { b.t.Error(e.Title) },
+			Emit:   func(e extension.Event) { b.t.Error(e.Title) },
 		}
 	})
 	if err != nil {

@@ -71,7 +71,7 @@ func (b *bed) open(change func(*Settings), fresh bool) {
 	set, err := extension.Open(b.t.Context(), []extension.Extension{New(b.home)}, func(name string) *extension.Session {
 		return &extension.Session{
 			ID: "s", Name: name, New: fresh, Folders: func() []string { return []string{folder} }, Ask: b, State: b,
-			Emit: func(e extension.Event) { b.notices = append(b.notices, e.Title) },
+			Emit:   func(e extension.Event) { b.notices = append(b.notices, e.Title) },
 			Redact: func(text string) string { return strings.ReplaceAll(text, "sk-secret-1234", "[redacted]") },
 			Config: extension.Decode(c),
 		}
