@@ -24,18 +24,20 @@ type Model struct {
 }
 
 // Models requests the models of the configured providers, because the user opens the list of models.
-// It returns all models that the session can choose, and the providers that have failed. If the
-// option has changed, the host gets it.
+// It also asks a server that runs models for the window of the session's model. It returns all models
+// that the session can choose, and the providers that have failed. If the option has changed, the host
+// gets it.
 func (x *Session) Models(ctx context.Context) (all []Model, failed []models.ListError) {
-	before := x.settings.offers()
+	before, window := x.settings.offers(), x.settings.windowInUse()
 	if x.svc.Model == nil {
 		limited, stop := context.WithTimeout(ctx, refreshLimit)
 		defer stop()
 		failed = x.svc.lists.Refresh(limited, x.settings.config())
+		x.inspectModel(limited)
 	}
 	offers := x.settings.offers()
 	same := func(a, b models.Offer) bool { return a.Name == b.Name && modelText(a, "") == modelText(b, "") }
-	if !slices.EqualFunc(before, offers, same) {
+	if !slices.EqualFunc(before, offers, same) || x.settings.windowInUse() != window {
 		x.settingsChanged()
 	}
 	first := x.settings.first()

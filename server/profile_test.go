@@ -165,7 +165,13 @@ func TestWindowInUse(t *testing.T) {
 			t.Errorf("the option says %q, want %q", got, window)
 		}
 	}
-	says("8,192") // /status asks
+	if all, failed := x.Models(t.Context()); len(failed) > 0 || len(all) == 0 || all[0].Description != "8,192 tokens (llama.cpp: n_ctx of a slot)" {
+		t.Errorf("the list of models is %+v, %v", all, failed)
+	}
+	if !slices.Contains(g.shown, "8,192 tokens (llama.cpp: n_ctx of a slot)") {
+		t.Errorf("the editor got %q", g.shown)
+	}
+	says("8,192") // /status asks, too
 	prompt1(t, x, "hi")
 	says("8,192")
 	slot.Store(16384)

@@ -49,13 +49,18 @@ func windowText(tokens int) string {
 	return amount.Comma(tokens) + " tokens"
 }
 
-// windowOf describes the context window of a session and names its source. Before the first prompt,
-// it asks a server that runs models.
-func windowOf(ctx context.Context, x *Session) string {
-	a := x.record.opened()
-	if a == nil && x.settings.ready() == nil {
+// inspectModel asks a server that runs models for the window of the session's model. After the first
+// prompt, it is known.
+func (x *Session) inspectModel(ctx context.Context) {
+	if x.record.opened() == nil && x.settings.ready() == nil {
 		x.settings.model.Inspect(ctx)
 	}
+}
+
+// windowOf describes the context window of a session and names its source.
+func windowOf(ctx context.Context, x *Session) string {
+	x.inspectModel(ctx)
+	a := x.record.opened()
 	window := x.settings.model.Window()
 	if a != nil {
 		if used := a.Usage().Window; used > 0 && used < window {
