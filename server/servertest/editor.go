@@ -260,6 +260,24 @@ func (e *Editor) Edit(name, old, text string) {
 	e.change(e.URI(name), doc, []span{{at, at + len(old), text}}, false)
 }
 
+// SaveEarly is an edit that is saved before the server hears of it, like the last typing before a save
+// in Neovim, or the change of a formatter. The document has no unsaved changes before.
+func (e *Editor) SaveEarly(name, old, text string) {
+	e.t.Helper()
+	u := e.URI(name)
+	e.mu.Lock()
+	doc := e.docs[u]
+	at := strings.Index(doc.text, old)
+	saved := doc.text[:at] + text + doc.text[at+len(old):]
+	if err := os.WriteFile(u.FsPath(), []byte(saved), 0o644); err != nil {
+		e.t.Error(err)
+	}
+	e.change(u, doc, []span{{at, at + len(old), text}}, false)
+	doc.disk, doc.unsaved = saved, false
+	e.mu.Unlock()
+	e.document("textDocument/didSave", map[string]any{"textDocument": map[string]any{"uri": u}})
+}
+
 // span puts text in the place of [start, end).
 type span struct {
 	start, end int

@@ -71,10 +71,10 @@ func plans(t *rapid.T, real bool) (p plan) {
 	} else {
 		p.Slow = rapid.Bool().Draw(t, "slow")
 	}
-	acts := rapid.SliceOfN(rapid.SampledFrom([]string{"type", "save", "outside", "reload"}), 0, 3)
+	acts := rapid.SliceOfN(rapid.SampledFrom([]string{"type", "save", "save early", "outside", "reload"}), 0, 3)
 	asked := acts
 	if real && p.Careful { // an edit of a script asks while the script runs, which other programs are not told from
-		asked = rapid.SliceOfN(rapid.SampledFrom([]string{"type", "save"}), 0, 3)
+		asked = rapid.SliceOfN(rapid.SampledFrom([]string{"type", "save", "save early"}), 0, 3)
 	}
 	for range rapid.IntRange(1, 3).Draw(t, "turns") {
 		turn := turnPlan{Before: acts.Draw(t, "before")}
@@ -148,6 +148,10 @@ func (o *owned) acts(when string, acts []string) {
 		case "save":
 			if o.Unsaved(ownedFile) && !o.Behind(ownedFile) { // else an editor asks
 				o.Save(ownedFile)
+			}
+		case "save early":
+			if !o.Behind(ownedFile) && !o.Unsaved(ownedFile) {
+				o.SaveEarly(ownedFile, "o2\n", "o2\n"+o.next("user")+"\n")
 			}
 		case "outside":
 			text := strings.Replace(o.disk(), "o5\n", "o5\n"+o.next("user")+"\n", 1)
