@@ -33,7 +33,7 @@ func (x *Session) Models(ctx context.Context) (all []Model, failed []models.List
 		limited, stop := context.WithTimeout(ctx, refreshLimit)
 		defer stop()
 		failed = x.svc.lists.Refresh(limited, x.settings.config())
-		x.inspectModel(limited)
+		x.settings.inspectModel(limited)
 	}
 	offers := x.settings.offers()
 	same := func(a, b models.Offer) bool { return a.Name == b.Name && modelText(a, "") == modelText(b, "") }

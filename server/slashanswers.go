@@ -51,15 +51,15 @@ func windowText(tokens int) string {
 
 // inspectModel asks a server that runs models for the window of the session's model. After the first
 // prompt, it is known.
-func (x *Session) inspectModel(ctx context.Context) {
-	if x.record.opened() == nil && x.settings.ready() == nil {
-		x.settings.model.Inspect(ctx)
+func (s *settings) inspectModel(ctx context.Context) {
+	if s.record.opened() == nil && s.ready() == nil {
+		s.model.Inspect(ctx)
 	}
 }
 
 // windowOf describes the context window of a session and names its source.
 func windowOf(ctx context.Context, x *Session) string {
-	x.inspectModel(ctx)
+	x.settings.inspectModel(ctx)
 	a := x.record.opened()
 	window := x.settings.model.Window()
 	if a != nil {
