@@ -211,10 +211,8 @@ step("an edit is in the undo stack", async () => {
   const text = editor.page.locator(".editor-instance .view-lines").first();
   await editor.openFile("pricing.py");
   await text.getByText("amount * 5").waitFor();
-  await editor.page.keyboard.press("Control+z");
-  await text.getByText("amount * 2").waitFor();
-  await editor.page.keyboard.press("Control+s");
-  await until("the file to be saved", () => editor.read("pricing.py").includes("amount * 2"));
+  await editor.key("Control+z", () => text.getByText("amount * 2").isVisible());
+  await editor.key("Control+s", () => editor.read("pricing.py").includes("amount * 2"));
   await editor.run("Hermes: Accept All");
 });
 

@@ -107,7 +107,7 @@ const rollBack = async (name) => {
 const told = (words) => editor.chat.getByText(words).first().waitFor();
 
 step("a roll back and a revert of a document that is read-only in the editor say so, and can be repeated", async () => {
-  for (const [name, restore] of [["rolled.txt", rollBack], ["reverted.txt", () => editor.run("Hermes: Revert")]]) {
+  for (const [name, restore] of [["rolled.txt", rollBack], ["reverted.txt", () => editor.run("Hermes: Revert All")]]) {
     await edit(name, patch(name));
     await editor.openFile(name);
     await editor.run("File: Set Active Editor Read-only in Session");
@@ -136,8 +136,7 @@ step("a roll back that cannot be saved is told, and its text outlives the window
   fs.chmodSync(editor.file("unlocked.txt"), 0o644);
   await editor.openFile("unlocked.txt");
   await text("two").waitFor();
-  await editor.page.keyboard.press("Control+s");
-  await until("the user's save", () => editor.read("unlocked.txt") === files["unlocked.txt"]);
+  await editor.key("Control+s", () => editor.read("unlocked.txt") === files["unlocked.txt"]);
   await editor.openChat();
 });
 
@@ -157,8 +156,7 @@ step("with hermes.saveEdits off, nothing is saved, and the user and the model ar
   assert.equal(editor.read("unsaved.txt"), files["unsaved.txt"]);
   await set({ "hermes.saveEdits": true }, "on");
   await editor.openFile("unsaved.txt");
-  await editor.page.keyboard.press("Control+s");
-  await until("the user's save", () => editor.read("unsaved.txt") === "one\n2\nthree\n");
+  await editor.key("Control+s", () => editor.read("unsaved.txt") === "one\n2\nthree\n");
 });
 
 step("what another program changes in an open file stays, and the agent edits it", async () => {

@@ -394,10 +394,23 @@ export class Editor {
       if (clicked && (await done())) return;
       await target.click({ timeout: patience });
       clicked = true;
-      for (const end = Date.now() + patience; !(await done()); await new Promise((resolve) => setTimeout(resolve, 50))) {
-        if (Date.now() > end) throw new Error("the click had no effect");
-      }
+      await this.soon(done);
     });
+  }
+
+  /** Presses a key in the editor until it had its effect: a key is lost while another part of the window has the focus. */
+  async key(name, done) {
+    await this.again(async () => {
+      if (await done()) return; // of the attempt before, seen late
+      await this.page.keyboard.press(name);
+      await this.soon(done);
+    });
+  }
+
+  async soon(done) {
+    for (const end = Date.now() + patience; !(await done()); await new Promise((resolve) => setTimeout(resolve, 50))) {
+      if (Date.now() > end) throw new Error("it had no effect");
+    }
   }
 
   /** All messages of the model, as the store has them. */

@@ -26,6 +26,7 @@ export class Review implements vscode.Disposable, vscode.TextDocumentContentProv
   private recorded = false; // the server has a list
   private looking: Promise<void> | undefined;
   private lookAfter: Promise<void> | undefined;
+  private reverting: Promise<void> = Promise.resolve();
 
   readonly onChange = this.changed.event;
   /** The earlier text of a file has changed. */
@@ -210,9 +211,16 @@ export class Review implements vscode.Disposable, vscode.TextDocumentContentProv
     }
   }
 
-  async revert(turn: Turn, change?: Change): Promise<void> {
-    const chosen = change ? [change] : [...turn.changes.values()];
-    if (!(await this.mayRevert(chosen))) {
+  /** Reverts a change, or those of a turn. Reverts run one after another: a session refuses a second one at the same time. */
+  revert(turn: Turn, change?: Change): Promise<void> {
+    const done = this.reverting.then(() => this.revertNow(turn, change));
+    this.reverting = done.catch(() => {}); // who has asked for it gets the error
+    return done;
+  }
+
+  private async revertNow(turn: Turn, change?: Change): Promise<void> {
+    const chosen = [...turn.changes.values()].filter((c) => change === undefined || c.path === change.path); // the last revert may have had it, too
+    if (chosen.length === 0 || !(await this.mayRevert(chosen))) {
       return;
     }
     const paths = chosen.map((c) => c.path);
