@@ -107,18 +107,21 @@ const rollBack = async (name) => {
 const told = (words) => editor.chat.getByText(words).first().waitFor();
 
 step("a roll back and a revert of a document that is read-only in the editor say so, and can be repeated", async () => {
-  for (const [name, restore] of [["rolled.txt", rollBack], ["reverted.txt", () => editor.run("Hermes: Revert All")]]) {
+  const lens = editor.page.locator(".codelens-decoration a").getByText("Revert", { exact: true });
+  for (const [name, restore] of [["rolled.txt", rollBack], ["reverted.txt", (_, done) => editor.click(lens, done)]]) {
     await edit(name, patch(name));
     await editor.openFile(name);
     await editor.run("File: Set Active Editor Read-only in Session");
-    await restore(name);
-    await told(new RegExp(`Not restored: ${name} \\(.*read-only in VS Code`));
+    const refused = editor.chat.getByText(new RegExp(`Not restored: ${name} \\(.*read-only in VS Code`)).first();
+    await restore(name, () => refused.isVisible());
+    await refused.waitFor();
     assert.equal(editor.read(name), "one\n2\nthree\n");
     await editor.openFile(name);
     await text("2").waitFor();
     await editor.run("File: Set Active Editor Writeable in Session");
-    await restore(name);
-    await until("the earlier text on disk", () => editor.read(name) === files[name]);
+    const restored = () => editor.read(name) === files[name];
+    await restore(name, restored);
+    await until("the earlier text on disk", restored);
   }
 });
 
