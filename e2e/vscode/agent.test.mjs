@@ -212,7 +212,7 @@ step("an edit is in the undo stack", async () => {
   await editor.openFile("pricing.py");
   await text.getByText("amount * 5").waitFor();
   await editor.key("Control+z", () => text.getByText("amount * 2").isVisible());
-  await editor.key("Control+s", () => editor.read("pricing.py").includes("amount * 2"));
+  await editor.save(() => editor.read("pricing.py").includes("amount * 2"));
   await editor.run("Hermes: Accept All");
 });
 

@@ -139,7 +139,7 @@ step("a roll back that cannot be saved is told, and its text outlives the window
   fs.chmodSync(editor.file("unlocked.txt"), 0o644);
   await editor.openFile("unlocked.txt");
   await text("two").waitFor();
-  await editor.key("Control+s", () => editor.read("unlocked.txt") === files["unlocked.txt"]);
+  await editor.save(() => editor.read("unlocked.txt") === files["unlocked.txt"]);
   await editor.openChat();
 });
 
@@ -159,7 +159,7 @@ step("with hermes.saveEdits off, nothing is saved, and the user and the model ar
   assert.equal(editor.read("unsaved.txt"), files["unsaved.txt"]);
   await set({ "hermes.saveEdits": true }, "on");
   await editor.openFile("unsaved.txt");
-  await editor.key("Control+s", () => editor.read("unsaved.txt") === "one\n2\nthree\n");
+  await editor.save(() => editor.read("unsaved.txt") === "one\n2\nthree\n");
 });
 
 step("what another program changes in an open file stays, and the agent edits it", async () => {

@@ -148,7 +148,7 @@ step("reject leaves the lines that the user has typed since", async () => {
   await editor.select("pricing.py", 0);
   await editor.page.keyboard.type("# mine\n");
   await editor.click(lens("Reject"));
-  await editor.key("Control+s", () => editor.read("pricing.py") === `# mine\n${now}`);
+  await editor.save(() => editor.read("pricing.py") === `# mine\n${now}`);
 });
 
 step("what was accepted stays accepted when the window is loaded again: revert takes out the rest, and not the user's lines", async () => {
@@ -166,7 +166,7 @@ step("what was accepted stays accepted when the window is loaded again: revert t
   assert.equal(await lens("Reject").count(), 1);
   await editor.select("pricing.py", 0);
   await editor.page.keyboard.type("# mine, too\n");
-  await editor.key("Control+s", () => editor.read("pricing.py") === `# mine, too\n${wanted.replace("/ 5", "/ 50")}`);
+  await editor.save(() => editor.read("pricing.py") === `# mine, too\n${wanted.replace("/ 5", "/ 50")}`);
   await editor.click(lens("Reject"), () => editor.read("pricing.py") === `# mine, too\n${wanted}`);
   await until([], accepted);
 });
@@ -185,7 +185,7 @@ step("an inline edit that was neither accepted nor rejected has its buttons agai
   await editor.click(await highest("Reject"), gone("Reject All"));
   await becomes(now.replace("amount / 5", "amount / 6"));
   await editor.click(lens("Accept"), () => accepted().length === 0);
-  assert.equal(await lens("Reject").count(), 0);
+  await lens("Reject").first().waitFor({ state: "detached" });
   await becomes(now.replace("amount / 5", "amount / 6"));
 });
 

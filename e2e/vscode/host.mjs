@@ -407,6 +407,11 @@ export class Editor {
     });
   }
 
+  /** Saves the active editor, until the disk has the text, and VS Code knows it: until then, the document has unsaved changes. */
+  async save(disk) {
+    await this.key("Control+s", async () => disk() && (await this.page.locator(".tab.active.dirty").count()) === 0);
+  }
+
   async soon(done) {
     for (const end = Date.now() + patience; !(await done()); await new Promise((resolve) => setTimeout(resolve, 50))) {
       if (Date.now() > end) throw new Error("it had no effect");
