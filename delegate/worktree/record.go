@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hermes-ls/hermes-ls/internal/filelock"
 	"github.com/hermes-ls/hermes-ls/internal/gitrepo"
 	"github.com/hermes-ls/hermes-ls/internal/safefile"
 	"github.com/hermes-ls/hermes-ls/internal/sandbox"
@@ -182,7 +183,7 @@ func (n *record) leave() {
 		n.texts.Close() // nothing is written after this
 	}
 	if n.lock != nil {
-		n.lock.Close() // releases the lock
+		filelock.Release(n.lock)
 	}
 }
 
