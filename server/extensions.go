@@ -355,8 +355,8 @@ func (x *Session) ask(ctx context.Context, q tools.ApprovalRequest) (tools.Decis
 	return x.questions.AskPermission(ctx, q)
 }
 
-// emit shows an event of an extension. A question is no part of the running turn: its host shows
-// it in a place of its own.
+// emit shows an event of an extension. If it is a question, it goes to the host alone, not to the
+// client of the running turn.
 func (x *Session) emit(name string, e extension.Event) {
 	n := agent.Notice{Text: e.Title, More: e.Text}
 	switch e.Kind {

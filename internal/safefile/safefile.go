@@ -1,8 +1,9 @@
-// Package safefile opens and reads files that may come from a repository or a command.
+// Package safefile opens and reads files that may come from a repository or a command, and replaces
+// files as a whole ([Replace], [Save]).
 //
 // The server reads some files without a request, such as .python-version or a git pointer. Their
 // place may hold a named pipe, a device, a directory, a socket, a link to /dev/zero, or an endless
-// file. Every function of this package:
+// file. Every function that reads:
 //
 //   - opens regular files only, and never waits for one,
 //   - reads no more than the caller's limit,

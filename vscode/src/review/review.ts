@@ -211,10 +211,10 @@ export class Review implements vscode.Disposable, vscode.TextDocumentContentProv
     }
   }
 
-  /** Reverts a change, or those of a turn. Reverts run one after another: a session refuses a second one at the same time. */
+  /** Reverts a change, or all changes of a turn. If another revert runs, it waits: a session runs a single restore at a time. */
   revert(turn: Turn, change?: Change): Promise<void> {
     const done = this.reverting.then(() => this.revertNow(turn, change));
-    this.reverting = done.catch(() => {}); // who has asked for it gets the error
+    this.reverting = done.catch(() => {}); // the caller of revert gets the error
     return done;
   }
 
